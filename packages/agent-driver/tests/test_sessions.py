@@ -88,8 +88,12 @@ def test_what_waits_is_given_out_once(run_of, reopen):
     assert paid == [5]
     with pytest.raises(SessionConflictError, match="another run has changed it"):
         reopen().save(stale)
-    with pytest.raises(ValueError, match="prompt: expected"):
+    with pytest.raises(
+        ValueError, match="decisions: expected none where nothing waits in the session"
+    ):
         run_of(agent, session=reopen(), decisions=True)
+    with pytest.raises(ValueError, match="prompt: expected a text or messages"):
+        run_of(agent, session=reopen())
     assert reopen().load().messages[-1].content == "Paid."
 
 

@@ -18,9 +18,9 @@ from agent_server.executor import (
     InputAnswer,
     Waiting,
 )
-from agent_server.runs import RESTING, NewAnswer, NewRun
+from agent_server.runs import RESTING, NewAnswer, NewRun, RunFilter
 from agent_server.store import Event, Telling, Try, execute_run, open_store
-from stream_text import dump_json
+from stream_text import dump_json, read_member
 
 
 @dataclass
@@ -165,6 +165,64 @@ KINDS = {
     "typed": (Agent(script(calls(call("pay", euros=1)), '{"total":4}'), [pay], answer=Sum), {}, ()),
     "reasoning": (Agent(thinking, emit_intermediate_thoughts=True), {}, ()),
 }
+
+
+class Nudging:
+    """An agent that is told something by its own tool, and again while its model answers."""
+
+    def __init__(self):
+        self.runs = None
+        self.heard = []
+
+    async def nudge(self, *messages):
+        page = await self.runs.list(RunFilter(), tenant="t", limit=1)
+        for message in messages:
+            await self.runs.steer(page.runs[0].run_id, message, tenant="t")
+
+    def build(self):
+        async def model(asked):
+            said = sum(read_member(one, "role") == "assistant" for one in asked.messages)
+            users = [one for one in asked.messages if read_member(one, "role") == "user"]
+            self.heard.append([read_member(one, "content") for one in users])
+            if not said:
+                yield calls(call("nudge"), call("pay", "c2", euros=1))
+            elif said == 1:
+                yield "Lima."
+                await self.nudge("Last.")
+            else:
+                yield "Rome."
+            yield {"usage": {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}}
+
+        async def nudge() -> str:
+            """Nudge."""
+            await self.nudge("In Europe.", [{"type": "input_text", "text": "Be brief."}])
+            return "nudged"
+
+        return {"agent": Agent(model, [nudge, pay])}
+
+
+async def test_a_run_is_told_the_same_wherever_its_steps_are_made(tmp_path):
+    request, nudging, found = {"input": "Where?"}, Nudging(), []
+    async with engine(tmp_path / "tables", nudging.build()) as (runs, executor):
+        nudging.runs = runs
+        new = NewRun(tenant="t", agent="agent", request=executor.check("agent", request))
+        run, _ = await runs.create(new)
+        watched = runs.watch_events(run.run_id, tenant="t")
+        told = [(event.type, event.data) async for batch in watched for event in batch]
+        found.append((await runs.get(run.run_id, tenant="t"), told, nudging.heard))
+    nudging = Nudging()
+    async with apart(tmp_path / "apart", nudging.build()) as served:
+        nudging.runs = served.runs
+        found.append((*await served.play("agent", request), nudging.heard))
+
+    parts = ({"type": "input_text", "text": "Be brief."},)
+    for run, told, heard in found:
+        assert (run.result.output, run.result.details) == ("Rome.", {"reason": "answered"})
+        said = ["In Europe.", parts]
+        assert heard == [["Where?"], ["Where?", *said], ["Where?", *said, "Last."]]
+        steered = [(one["round"], one["messages"]) for type_, one in told if type_ == "steered"]
+        assert steered == [(2, ["In Europe.", [*parts]]), (3, ["Last."])]
+    assert shown(found[0][1]) == shown(found[1][1])
 
 
 @pytest.mark.parametrize("kind", KINDS)

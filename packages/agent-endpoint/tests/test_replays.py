@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections import Counter
+from functools import partial
 
 import pytest
 from scripted import call, calls, engine
@@ -102,6 +103,42 @@ async def test_what_was_recorded_is_neither_done_nor_told_again(tmp_path):
     assert types["tool_started"] == types["tool_ended"] == 2
     assert (types["reasoning"], types["file"]) == (1, 1)
     assert "".join(texts(events)).count("I look.") == 1
+
+
+async def test_what_a_run_was_told_it_hears_once_however_it_is_cut(tmp_path):
+    cut, heard = Cut(), []
+
+    async def model(asked):
+        heard.append([one.content for one in asked.messages[1:]])
+        if asked.round < 3:
+            yield calls(call("look", f"c{asked.round}"))
+        else:
+            yield "Done."
+
+    async def look() -> str:
+        """Look."""
+        cut.done["look"] += 1
+        await cut.tell({1: "first", 2: "second", 3: "third"}[cut.done["look"]])
+        if cut.done["look"] == 2:
+            await cut.here()
+        return "seen"
+
+    agents = {"agent": Agent(model, [look])}
+    async with engine(tmp_path, agents) as (runs, executor):
+        request = executor.check("agent", {"input": "?"})
+        run, _ = await runs.create(NewRun(tenant="t", agent="agent", request=request))
+
+        cut.tell = partial(runs.steer, run.run_id, tenant="t")
+        async with asyncio.timeout(120):
+            await cut.reached.wait()
+    async with engine(tmp_path, agents) as (runs, _):
+        cut.tell = partial(runs.steer, run.run_id, tenant="t")
+        watched = runs.watch_events(run.run_id, tenant="t")
+        events = [(event.type, event.data) async for batch in watched for event in batch]
+
+    steered = [(one["round"], one["messages"]) for type_, one in events if type_ == "steered"]
+    assert steered == [(2, ["first"]), (3, ["second", "third"])]
+    assert heard[-1] == ["", "seen", "first", "", "seen", "second", "third"]
 
 
 async def test_agents_that_are_called_as_tools_go_on_as_well(tmp_path):

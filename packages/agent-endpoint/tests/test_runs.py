@@ -21,6 +21,7 @@ from scripted import (
 
 from agent_driver import Agent, agent_tool
 from agent_endpoint import AgentExecutor
+from agent_server.executor import RequestRefusedError
 from agent_server.runs import NewRun
 from agent_tooling import Context
 
@@ -378,3 +379,32 @@ async def test_each_attempt_has_a_log_if_there_is_a_folder_for_it(tmp_path):
 
     [log] = (logs / "default").glob("run-*.jsonl")
     assert ended["run_id"] in log.read_text()
+
+
+@pytest.mark.parametrize("message", ["", " ", [], 3, {"role": "system", "content": "x"}])
+def test_what_is_no_message_of_a_user_is_refused(message):
+    executor = AgentExecutor({"paying": paying})
+    with pytest.raises(RequestRefusedError) as refused:
+        executor.check_steer("paying", message)
+    assert [one.field for one in refused.value.problems] == ["steer"]
+
+
+async def test_what_no_round_is_left_for_is_told_with_the_result(tmp_path):
+    asked_for, go = asyncio.Event(), asyncio.Event()
+
+    async def model(_asked):
+        asked_for.set()
+        await go.wait()
+        yield "Lima."
+
+    agent = Agent(model, maximum_iterations=1)
+    async with asked(tmp_path, {"agent": agent}) as client:
+        run_id = await start(client, "agent", "Where?")
+        await asked_for.wait()
+        body = {"steer": [{"type": "input_text", "text": "In Europe."}]}
+        told = await client.post(f"/v1/runs/{run_id}/input", json=body)
+        go.set()
+        ended = await rests(client, run_id)
+
+    assert told.status_code == 202
+    assert (ended["output"], ended["details"]["unread"]) == ("Lima.", [body["steer"]])

@@ -725,8 +725,8 @@ def test_a_resumed_run_equals_the_one_that_was_not_interrupted_at_length(seed):
 
 
 FORMAT = {  # What stands in a snapshot by name: whoever changes it raises the version of the format.
-    "RunState": "agent_uses decisions display fallback grants has_tool_choice held_text is_repair is_retry "
-    "is_time_short marks messages model models round spending tool_choice waiting_agents waiting_calls window",
+    "RunState": "agent_uses decisions display fallback grants has_tool_choice heard held_text is_repair is_retry "
+    "is_time_short marks messages model models round spending steered tool_choice waiting_agents waiting_calls window",
     "Round": "answer closing commentary is_beyond_budget made_calls number open_calls results",
     "ModelAnswer": "calls final finish_reason has_files is_whole opaque_body read text usage words",
     "Spending": "has_warned model_calls seconds tool_calls unknown usage",
@@ -768,7 +768,9 @@ def test_a_run_keeps_nothing_that_changes_outside_its_state():
     run = wait()
     around = {"bind", "caller", "joined_at", "lock", "agent_depth", "called", "kept"}
 
-    assert set(vars(run)) == {"_run", "agents"}
+    # What was said to it from another thread, and it was not fed with.
+    said = {"_said", "_saying", "_is_read_by_driver"}
+    assert set(vars(run)) == {"_run", "agents", *said}
     assert {known.name for known in fields(run._run)} == {"settings", "state", *around}
     with pytest.raises(FrozenInstanceError):
         run.settings.maximum_iterations = 6

@@ -172,7 +172,9 @@ def _check_log(text, *, run_id):
     assert {one["level"] for one in (refused, raised, failed)} == {"WARNING", "ERROR"}
     assert all(datetime.fromisoformat(one["time"]) for one in (refused, raised, failed))
     assert {one["server"] for one in (refused, raised, failed)} == {"here"}
-    assert "1 requests were refused with 401 Unauthorized" in refused["message"]
+    assert (
+        "requests were refused with 401 Unauthorized, 1 since the last line" in refused["message"]
+    )
     assert "GET /v1/runs" in refused["message"]
     fields = {name: failed[name] for name in ("run", "tenant", "agent", "attempt")}
     assert fields == {"run": run_id, "tenant": "team", "agent": "leaky", "attempt": 1}

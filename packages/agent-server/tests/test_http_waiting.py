@@ -1,13 +1,19 @@
 """Runs that wait, over HTTP."""
 
+import asyncio
+import json
+
 import pytest
 from agents import Scripted, pay
 from web import AnyClient, asked, both, client_of, fields, listening, post
 
 from agent_server.client import ServerProblemError
+from agent_server.executor import InputRequest, Question, RunResult, Waiting
+from agent_server.http import refuse
 from agent_server.settings import ServerSettings
 
 
+ASKED = InputRequest(question=Question(text="How was it?"))
 GIVEN = {"approvals": {"c1": {"approved": False, "reason": "too much"}}, "results": {"c2": 1}}
 
 
@@ -49,6 +55,9 @@ async def test_a_run_is_answered_by_the_id_of_its_wait(tmp_path):
     ("body", "names"),
     [
         ({}, ["wait_id"]),
+        ({"steer": "yes", "wait_id": "x"}, ["wait_id"]),
+        ({"steer": "yes", "approvals": {}, "answer": 1}, ["approvals", "answer"]),
+        ({"steer": "yes"}, ["steer"]),
         ({"wait_id": "x", "approvals": {"c1": True}}, ["approvals.c1"]),
         ({"wait_id": "x", "approvals": {"c1": {"approved": "yes"}}}, ["approvals.c1.approved"]),
         ({"wait_id": "x", "more": 1}, ["more"]),
@@ -81,6 +90,7 @@ async def test_who_starts_a_run_need_not_be_able_to_approve_it(tmp_path):
                 await answers.post("/v1/runs", json={"agent": "pay"}),
                 await answers.post(f"{path}/cancel"),
                 await answers.post(f"{path}/input", json={"wait_id": "x", "results": {"c2": 1}}),
+                await answers.post(f"{path}/input", json={"steer": "hurry"}),
             ]
             own = await starts.post(f"{path}/input", json={"wait_id": "x", "results": {"c2": 1}})
             taken = await answers.post(f"{path}/input", json=body)
@@ -88,7 +98,7 @@ async def test_who_starts_a_run_need_not_be_able_to_approve_it(tmp_path):
         events = (await client.get(f"{path}/events")).json()["events"]
 
     assert seen == [200, 200]
-    assert [fields(one, 403) for one in refused] == [[]] * 5
+    assert [fields(one, 403) for one in refused] == [[]] * 6
     assert own.status_code == 409  # It may give results, but the id is not the run's.
     assert (taken.status_code, started.status_code) == (202, 202)
     [answered] = [event for event in events if event["type"] == "run_answered"]
@@ -131,6 +141,8 @@ async def test_the_client_waits_answers_and_follows(tmp_path, kind):
         await client.call("answer", run_id, first.wait_id, **given)
         second = (await client.call("wait", run_id)).waiting_for
         no = {"c1": {"approved": False}}
+        with pytest.raises(ServerProblemError, match="steer: expected to be absent"):
+            await client.call("steer", run_id, "yes")
         with pytest.raises(ServerProblemError, match="409"):
             await client.call("answer", run_id, first.wait_id, approvals=no)
         await client.call("answer", run_id, second.wait_id, answer="good")
@@ -139,3 +151,110 @@ async def test_the_client_waits_answers_and_follows(tmp_path, kind):
     assert seen[-1].type == "run_waiting"
     assert second.question.schema_ == {"type": "string"}
     assert (run.status, run.output["paid"]) == ("succeeded", True)
+
+
+class Steered(Scripted):
+    """An executor whose runs take texts while they are under way."""
+
+    def check_steer(self, agent, message):
+        if not isinstance(message, str):
+            raise refuse("steer", f"expected a text for {agent}")
+        return message
+
+
+class Held:
+    """An agent that reads what it is told in steps, of which each begins when it is let go on."""
+
+    def __init__(self):
+        self.at, self.go = asyncio.Queue(), asyncio.Semaphore(0)
+
+    async def __call__(self, run):
+        heard, number, steps = [], 0, int(run.request["steps"])
+
+        async def hear():
+            self.at.put_nowait(run.attempt)
+            await self.go.acquire()
+            return json.dumps(list(await run.read_steered(len(heard)))).encode()
+
+        while number < steps:
+            number += 1
+            heard += json.loads(await run.step(f"model:{number}", hear))
+        return RunResult(status="succeeded", output=heard, steered=len(heard))
+
+
+async def ended(client, path):
+    await client.get(f"{path}/events", headers={"Accept": "text/event-stream"})
+    return (await client.get(path)).json()
+
+
+async def test_a_run_under_way_reads_each_message_once(tmp_path):
+    held = Held()
+    async with asked(tmp_path, Steered(held=held)) as client:
+        run_id = (await post(client, {"agent": "held", "steps": 3})).json()["run_id"]
+        path = f"/v1/runs/{run_id}"
+        await held.at.get()
+        key = {"Idempotency-Key": "k"}
+        told = [await client.post(f"{path}/input", json={"steer": "a"}, headers=key) for _ in "ab"]
+        other = await client.post(f"{path}/input", json={"steer": "b"}, headers=key)
+        wrong = await client.post(f"{path}/input", json={"steer": 3})
+        answer = await client.post(f"{path}/input", json={"wait_id": "x", "answer": "yes"})
+        for _ in "ab":
+            held.go.release()
+            await held.at.get()
+        await client.post(f"{path}/input", json={"steer": "b"})
+        stranger = await client.post("/v1/runs/x/input", json={"steer": "b"})
+        held.go.release()
+        run = await ended(client, path)
+        late = await client.post(f"{path}/input", json={"steer": "c"})
+
+    assert [one.status_code for one in told] == [202, 200]
+    assert (fields(other), fields(wrong)) == (["Idempotency-Key"], ["steer"])
+    assert (fields(answer, 409), fields(late, 409), stranger.status_code) == ([], [], 404)
+    assert "has ended" in late.json()["detail"]
+    assert (run["output"], run["details"]) == (["a", "b"], {})
+
+
+async def test_what_comes_too_late_to_be_read_is_told_with_the_end(tmp_path):
+    async def deaf(_run):
+        at.set()
+        await go.wait()
+        return RunResult(status="succeeded", output=1, details={"unread": ["x"]}, steered=1)
+
+    at, go = asyncio.Event(), asyncio.Event()
+    async with asked(tmp_path, Steered(deaf=deaf)) as client:
+        run_id = (await post(client, {"agent": "deaf"})).json()["run_id"]
+        path = f"/v1/runs/{run_id}"
+        await at.wait()
+        for number in range(4):
+            await client.post(f"{path}/input", json={"steer": str(number)})
+        go.set()
+        run = await ended(client, path)
+        last = (await client.get(f"{path}/events")).json()["events"][-1]
+
+    assert run["details"] == last["data"]["details"] == {"unread": ["x", "1", "2", "3"]}
+
+
+async def test_a_message_waits_with_its_run_and_is_no_answer(tmp_path):
+    async def patient(run):
+        if run.resumption is None:
+            at.set()
+            await go.wait()
+            return Waiting(request=ASKED, state=b"")
+        heard = await run.read_steered(0)
+        return RunResult(status="succeeded", output=list(heard), steered=len(heard))
+
+    at, go = asyncio.Event(), asyncio.Event()
+    async with asked(tmp_path, Steered(patient=patient)) as client:
+        path = f"/v1/runs/{(await post(client, {'agent': 'patient'})).json()['run_id']}"
+        await at.wait()
+        await client.post(f"{path}/input", json={"steer": "be brief"})
+        go.set()
+        wait = (await ended(client, path))["waiting_for"]
+        refused = await client.post(f"{path}/input", json={"steer": "yes"})
+        given = {"wait_id": wait["wait_id"], "answer": "good"}
+        assert (await client.post(f"{path}/input", json=given)).status_code == 202
+        run = await ended(client, path)
+
+    assert fields(refused, 409) == []
+    assert "waits for an answer, which a message is not" in refused.json()["detail"]
+    assert run["output"] == ["be brief"]

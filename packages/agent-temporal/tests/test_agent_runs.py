@@ -8,6 +8,7 @@ from served import adding, asking, call, calls, engine, paying, script, searchin
 
 from agent_driver import Agent, agent_tool
 from agent_server.executor import Approval
+from agent_server.runs import RunFilter
 
 
 YES = Approval(approved=True)
@@ -110,11 +111,24 @@ async def test_a_run_waits_for_a_person_and_goes_on(tmp_path):
 
 async def test_a_long_run_goes_on_in_a_new_history(tmp_path, temporal):
     temporal.weight = 600
-    async with engine(tmp_path, {"long": searching(12)}) as here:
+
+    async def pay(euros: int) -> str:
+        """Pay somebody, and say something to the run."""
+        if euros in {3, 9}:
+            [run] = (await here.runs.list(RunFilter(), tenant="ada", limit=1)).runs
+            await here.runs.steer(run.run_id, f"told {euros}", tenant="ada")
+        return f"paid {euros}"
+
+    async with engine(tmp_path, {"long": searching(12).with_(tools=[pay])}) as here:
         run_id = await here.start("long")
         run = await here.ends(run_id)
         told = await here.events(run_id)
+        state = await here.runs.read_state(run_id, tenant="ada")
 
+    # It was told something in two of the histories, and has heard it once.
+    steered = [(one["round"], one["messages"]) for type_, one in told if type_ == "steered"]
+    assert steered == [(5, ["told 3"]), (11, ["told 9"])]
+    assert [state.count(b'"told %d"' % euros) for euros in (3, 9)] == [1, 1]
     assert run.result.output == "All is found. "
     assert run.attempt == 1
     assert len(temporal.executions[run_id]) > 2

@@ -38,7 +38,7 @@ from ._result import NoAnswerError, Result
 from ._settings import Decisions, DriveSettings
 from ._step_records import RecordedError
 from ._step_requests import StepRequest
-from ._steps import StepError, StepKey, Steps, StepWork
+from ._steps import StepError, StepKey, Steps, StepWork, TellsRun
 from ._stream import RunStream
 from ._time import Cancelled
 from ._tool_calls import Tools
@@ -84,6 +84,7 @@ __all__ = [
     "StepWork",
     "Steps",
     "Stop",
+    "TellsRun",
     "TimeBudget",
     "ToolCallEnded",
     "ToolCallStarted",

@@ -1,6 +1,6 @@
 """An agent, declared once and run any number of times."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, Unpack, overload
 
 from agent_loop import Event
@@ -212,6 +212,7 @@ class Agent(Generic[Answer_co, Deps_contra]):  # noqa: UP046 - type parameters h
         *,
         deps: Deps_contra | None = None,
         on_event: Callable[[Event], Awaitable[None]] | None = None,
+        read_steered: Callable[[int], Awaitable[Sequence[object]]] | None = None,
     ) -> bytes:
         """Make a step of a run that is played elsewhere, by an agent that is declared like this one, and return the record that its `work` would have returned.
 
@@ -223,6 +224,7 @@ class Agent(Generic[Answer_co, Deps_contra]):  # noqa: UP046 - type parameters h
             deps: What tools get by their `Context`.
             on_event: Awaited with each `ShowText`, `ShowReasoning` and `ShowFile` of a model call, as the run would yield it while the answer comes. The run yields them once more from
                 the record, text in fewer pieces and with line breaks between rounds.
+            read_steered: What `TellsRun` says of the run's steps; None where it is told nothing.
 
         Raises:
             TypeError: If `deps` are not of the type that a tool takes.
@@ -230,7 +232,9 @@ class Agent(Generic[Answer_co, Deps_contra]):  # noqa: UP046 - type parameters h
             MessageError: If what the model's client gives cannot be read.
             CancelledError: If the model's client says that the run is cancelled, of which there is no record.
         """
-        return await make_step(self._declared, request, deps=deps, on_event=on_event)
+        return await make_step(
+            self._declared, request, deps=deps, on_event=on_event, read_steered=read_steered
+        )
 
 
 def agent_tool[Deps](

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from agent_loop import (
     AgentWaiting,
+    AnswerChecked,
     CallModel,
     CheckAnswer,
     CompactedWindow,
@@ -51,7 +52,7 @@ def asked_by(events: Sequence[Event]) -> CallModel | RunTools | CheckAnswer | No
 
 def is_decision(received: object) -> bool:
     """Return whether the run decides what comes next after this input, so that it has to know the time first."""
-    return isinstance(received, _ENDS | ToolResult | AgentWaiting)
+    return isinstance(received, _ENDS | ToolResult | AgentWaiting | AnswerChecked)
 
 
 def is_whole(answer: object) -> bool:

@@ -18,6 +18,7 @@ from agent_loop import (
     ModelDone,
     RunTools,
     ToolResult,
+    read_user_message,
 )
 from agent_tooling import ToolOutput
 
@@ -32,7 +33,7 @@ from ._async_side import (
     async_read_answer,
     async_sleep,
 )
-from ._guardrails import GuardrailCall
+from ._guardrails import GuardrailCall, Verdict
 from ._running import Running
 from ._settings import DriveSettings, takes_settings
 from ._setup import Setup
@@ -96,7 +97,7 @@ async def async_iter_answer(
 async def _play(setup: Setup, model: Callable[[CallModel], Any]) -> AsyncGenerator[Event]:
     run, clock = setup.run, setup.clock
     clock.tell(run)
-    stop = await _check_input(setup)
+    stop = await _check_input(setup) or await _hear(setup)
     events = setup.start() if stop is None else setup.feed(stop)
     for event in events:
         yield event
@@ -113,13 +114,15 @@ async def _play(setup: Setup, model: Callable[[CallModel], Any]) -> AsyncGenerat
                     yield received
                     continue
                 # The run decides next, and reads no clock.
+                fed = received
                 if is_decision(received):
                     clock.tell(run)
+                    fed = await _hear(setup) or received
                 try:
-                    events = setup.feed(received)
+                    events = setup.feed(fed)
                 except MessageError as error:
                     raise name_piece(error, index) from None
-                for event in setup.guards.withhold(received, events):
+                for event in setup.guards.withhold(fed, events):
                     yield event
                 action = asked_by(events)
                 if run.state == "finished":  # with a result, say, that came with the cancel
@@ -141,14 +144,39 @@ async def _check_input(setup: Setup) -> Failure | None:
     """Let the guardrails check what a run begins with; return the failure of a run that they stop."""
     guardrails = () if setup.decisions else setup.guards.guardrails.input
     for index, guardrail in enumerate(guardrails):
-        given = setup.run.messages
-        call = GuardrailCall(checked="input", index=index, value=given)
-        said = await async_ask_guardrail(setup, call)
-        verdict = setup.guards.judge(guardrail, given, said, checked="input")
+        call = GuardrailCall(checked="input", index=index, value=setup.run.messages)
+        verdict = await _judge_input(setup, guardrail, call)
         if verdict.reason is not None:
             return Failure(message=verdict.reason, reason="guardrail")
         if verdict.outcome == "changed":
             setup.run.rewrite(verdict.value)
+    return None
+
+
+async def _judge_input(
+    setup: Setup, guardrail: Callable[[Any], Any], call: GuardrailCall
+) -> Verdict:
+    said = await async_ask_guardrail(setup, call)
+    return setup.guards.judge(guardrail, call.value, said, checked="input")
+
+
+async def _hear(setup: Setup) -> Failure | None:
+    """Tell the run what was said to it, once the guardrails have checked that; return the failure of a run that they stop."""
+    # Meanwhile it may be told more.
+    while told := setup.take_told():
+        for place, one in enumerate(told):
+            messages = one.messages
+            for index, guardrail in enumerate(setup.guards.guardrails.input):
+                call = GuardrailCall(
+                    checked="input", index=index, value=messages, number=one.number
+                )
+                verdict = await _judge_input(setup, guardrail, call)
+                if verdict.reason is not None:
+                    for unread in told[place:]:
+                        setup.feed(unread)
+                    return Failure(message=verdict.reason, reason="guardrail")
+                messages = tuple(map(read_user_message, verdict.value))
+            setup.feed(replace(one, messages=messages))
     return None
 
 

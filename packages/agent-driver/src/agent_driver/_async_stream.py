@@ -58,6 +58,19 @@ class AsyncRunStream[Answer]:
             raise StopAsyncIteration from None
         return self._last
 
+    def steer(self, message: object) -> None:
+        """Say something to the run while it is under way; may be called from any thread. It is read before the next round, as `AgentRun.steer` says; `result.unread` has what is not.
+
+        Args:
+            message: A text, or a user message.
+
+        Raises:
+            MessageError: If it is neither, or says nothing.
+            SnapshotError: If steps are recorded, and JSON cannot express it.
+            LocalProtocolError: If the run has ended, or waits for a person's decision.
+        """
+        self._play.steer(message)
+
     async def __aenter__(self) -> Self:
         return self
 

@@ -19,12 +19,13 @@ from agent_loop import (
     ModelDone,
     RunTools,
     ToolResult,
+    read_user_message,
 )
 from agent_tooling import ToolOutput
 
 from ._agents import AgentCall
 from ._answers import asked_by, is_decision, is_end, name_piece, to_failure, to_input
-from ._guardrails import GuardrailCall
+from ._guardrails import GuardrailCall, Verdict
 from ._running import Running
 from ._settings import DriveSettings, takes_settings
 from ._setup import Setup
@@ -95,7 +96,7 @@ def iter_answer(setup: Setup, model: Callable[[CallModel], Any], call: CallModel
 def _play(setup: Setup, model: Callable[[CallModel], Any]) -> Generator[Event]:
     run, clock = setup.run, setup.clock
     clock.tell(run)
-    stop = _check_input(setup)
+    stop = _check_input(setup) or _hear(setup)
     events = setup.start() if stop is None else setup.feed(stop)
     for event in events:
         yield event
@@ -112,13 +113,15 @@ def _play(setup: Setup, model: Callable[[CallModel], Any]) -> Generator[Event]:
                     yield received
                     continue
                 # The run decides next, and reads no clock.
+                fed = received
                 if is_decision(received):
                     clock.tell(run)
+                    fed = _hear(setup) or received
                 try:
-                    events = setup.feed(received)
+                    events = setup.feed(fed)
                 except MessageError as error:
                     raise name_piece(error, index) from None
-                for event in setup.guards.withhold(received, events):
+                for event in setup.guards.withhold(fed, events):
                     yield event
                 action = asked_by(events)
                 if run.state == "finished":  # with a result, say, that came with the cancel
@@ -140,14 +143,37 @@ def _check_input(setup: Setup) -> Failure | None:
     """Let the guardrails check what a run begins with; return the failure of a run that they stop."""
     guardrails = () if setup.decisions else setup.guards.guardrails.input
     for index, guardrail in enumerate(guardrails):
-        given = setup.run.messages
-        call = GuardrailCall(checked="input", index=index, value=given)
-        said = ask_guardrail(setup, call)
-        verdict = setup.guards.judge(guardrail, given, said, checked="input")
+        call = GuardrailCall(checked="input", index=index, value=setup.run.messages)
+        verdict = _judge_input(setup, guardrail, call)
         if verdict.reason is not None:
             return Failure(message=verdict.reason, reason="guardrail")
         if verdict.outcome == "changed":
             setup.run.rewrite(verdict.value)
+    return None
+
+
+def _judge_input(setup: Setup, guardrail: Callable[[Any], Any], call: GuardrailCall) -> Verdict:
+    said = ask_guardrail(setup, call)
+    return setup.guards.judge(guardrail, call.value, said, checked="input")
+
+
+def _hear(setup: Setup) -> Failure | None:
+    """Tell the run what was said to it, once the guardrails have checked that; return the failure of a run that they stop."""
+    # Meanwhile it may be told more.
+    while told := setup.take_told():
+        for place, one in enumerate(told):
+            messages = one.messages
+            for index, guardrail in enumerate(setup.guards.guardrails.input):
+                call = GuardrailCall(
+                    checked="input", index=index, value=messages, number=one.number
+                )
+                verdict = _judge_input(setup, guardrail, call)
+                if verdict.reason is not None:
+                    for unread in told[place:]:
+                        setup.feed(unread)
+                    return Failure(message=verdict.reason, reason="guardrail")
+                messages = tuple(map(read_user_message, verdict.value))
+            setup.feed(replace(one, messages=messages))
     return None
 
 

@@ -56,11 +56,13 @@ class GuardrailCall:
         checked: What it checks.
         index: Which of those that check the same, from 0.
         value: What it is called with: messages, or an answer.
+        number: The number of what was said to a run under way, where it checks that; else 0.
     """
 
     checked: Literal["input", "answer"]
     index: int
     value: Any = field(default=None, repr=False)
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +72,8 @@ class Guardrails:
     One that raises an error stops what it checks. With `adrive` those of input and answer may be async.
 
     Attributes:
-        input: Called with all messages before the first model call; they may return other messages. A stop ends the run without a model call.
+        input: Called with all messages before the first model call; they may return other messages. A stop ends the run without a model call. What is said to
+            a run under way they check by itself, before it is read.
         tool_call: Called with a `GuardedCall` once its arguments have been checked, and before a person is asked; they may return other arguments. A stop refuses the call,
             and the model reads why. They are called while the run decides, so they do no I/O. Where a person has approved the call, they are called once more, with what the person
             has seen: then they may stop it, and other arguments that they return count for nothing.

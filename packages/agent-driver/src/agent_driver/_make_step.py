@@ -1,7 +1,7 @@
 """Making one step of a run that is played elsewhere."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
@@ -30,6 +30,7 @@ from ._declaration import Declaration
 from ._guardrails import GuardrailCall, Guards
 from ._settings import DriveSettings
 from ._setup import Setup, offer_tools
+from ._steering import Steers
 from ._step_requests import StepRequest
 from ._steps import StepError, StepKey, Stepper, StepWork
 from ._time import StepClock
@@ -40,18 +41,26 @@ from ._tool_options import for_agent, validate_tools
 type OnEvent = Callable[[Event], Awaitable[None]]
 """What hears the events of a step."""
 
+type ReadSteered = Callable[[int], Awaitable[Sequence[object]]]
+"""Returns what a run was told after so many."""
+
 # What the round of a step does not need: whether a request fits was decided where it was built.
 _UNBOUND: Final = {"window": None, "budgets": None, "max_request_bytes": None}
 
 
 async def make_step(
-    declared: Declaration, request: StepRequest, *, deps: object, on_event: OnEvent | None
+    declared: Declaration,
+    request: StepRequest,
+    *,
+    deps: object,
+    on_event: OnEvent | None,
+    read_steered: ReadSteered | None,
 ) -> bytes:
     """Make a step, as `Agent.make_step` says.
 
     It is the only step of a drive of its own, so that it is made and recorded as every other.
     """
-    steps = _One()
+    steps = _One(read_steered)
     maker = _Maker(declared, request, deps, steps)
     try:
         await maker.make(on_event)
@@ -66,8 +75,12 @@ async def make_step(
 class _One:
     """The steps of a drive that makes one."""
 
-    def __init__(self) -> None:
+    def __init__(self, read_steered: ReadSteered | None) -> None:
         self.record: bytes | None = None
+        self._read_steered = read_steered
+
+    async def read_steered(self, after: int, /) -> Sequence[object]:
+        return () if self._read_steered is None else await self._read_steered(after)
 
     async def step(self, _: StepKey, work: StepWork, /) -> bytes:
         self.record = await work()
@@ -110,7 +123,8 @@ class _Maker:
             read=asyncio.get_running_loop().time,
         )
         # Nothing but this waits for the record, so it does that however late the agent is.
-        stepper = Stepper(steps, run, build_clock(replace(request.clock, end=None)))
+        steers = Steers(run, request.steered)
+        stepper = Stepper(steps, run, build_clock(replace(request.clock, end=None)), steers)
         clock = build_clock(request.clock)
         self._setup = Setup(
             run=run, settings=settings, calls=calls, guards=guards, clock=clock, steps=stepper

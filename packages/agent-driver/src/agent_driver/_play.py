@@ -3,9 +3,21 @@
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from agent_loop import AgentRun, AskApproval, AskedCall, Event, ToolCall, ToolResult
+from agent_loop import (
+    AgentRun,
+    AskApproval,
+    AskedCall,
+    Event,
+    LocalProtocolError,
+    Message,
+    ToolCall,
+    ToolResult,
+    dump_messages,
+    read_user_message,
+)
 from agent_tooling import denied_call_text
 
 from ._answers import ModelIsAsyncError
@@ -64,12 +76,36 @@ class Play:
         self._given = 0
         self._is_typed = declared.run["answer_schema"] is not None
         self.notice: str | None = None
+        self._is_over = False
+        self._begun: AgentRun | None = None
+        self._early: list[Message] = []  # What it is told before it begins.
+        self._saying = Lock()
+
+    def steer(self, message: object) -> None:
+        """Say something to the run, also before it begins.
+
+        Raises:
+            MessageError: If it is no text or user message, or says nothing.
+            SnapshotError: If it is to be recorded, and JSON cannot express it.
+            LocalProtocolError: If the run has ended, or waits for a person's decision.
+        """
+        if self._options.get("steps") is not None:
+            dump_messages([read_user_message(message)])
+        if self._is_over and self.run.state not in {"approval", "finished"}:
+            raise LocalProtocolError(
+                "steer: the run has ended", state=self.run.state, received="steer"
+            )
+        with self._saying:
+            if self._begun is None:
+                self._early.append(read_user_message(message))
+            else:
+                self._begun.steer(message)
 
     def begin(self, conversation: "Conversation | None") -> None:
         """Make the run, with the conversation of its session.
 
         Raises:
-            ValueError: If there is nothing to run or to resume, or calls wait in the session and there are no decisions.
+            ValueError: If there is nothing to run or to resume, calls wait in the session and there are no decisions, or there are decisions and nothing waits.
         """
         resume, history = self._resume, self._history
         self._conversation = conversation
@@ -77,9 +113,13 @@ class Play:
             history, self.notice = conversation.messages, conversation.notice
             resume = resume or conversation.waiting
             self._refuse_silence(conversation)
+        told = "" if self.notice is None else f". {self.notice}"
+        if resume is None and self._options.get("decisions") is not None:
+            place = "nothing is resumed" if conversation is None else "nothing waits in the session"
+            raise ValueError(f"decisions: expected none where {place}{told}")
         if resume is None and not self._prompt:
             expected = "prompt: expected a text or messages where nothing is resumed"
-            raise ValueError(expected if self.notice is None else f"{expected}. {self.notice}")
+            raise ValueError(f"{expected}{told}")
         if resume is not None and self._prompt:
             raise ValueError("prompt: expected none where a run is resumed")
         messages = [*history, *self._prompt]
@@ -88,6 +128,10 @@ class Play:
         options = {name: self._options[name] for name in _OF_DRIVE if name in self._options}
         self.settings: dict[str, Any] = {**self.declared.drive, **options, "resume": resume}
         self._resume = resume
+        with self._saying:
+            self._begun = self.run
+            for message in self._early:
+                self.run.steer(message)
 
     @property
     def shown_notice(self) -> str | None:
@@ -143,6 +187,10 @@ class Play:
             usage=self.run.usage,
             cause=cause,
         )
+        self._is_over = True
+        if (unread := self.run.read_steered()) or self.run.steered:
+            unread = (*result.unread, *unread)
+            result = replace(result, unread=unread, steered=self.run.steered)
         if left_out := self.run.left_out_tools:
             _log.warning("the fallback model has no %s: left out", ", ".join(left_out))
             result = replace(result, left_out_tools=left_out)

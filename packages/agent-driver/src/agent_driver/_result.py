@@ -5,7 +5,16 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal, cast
 
-from agent_loop import AgentUse, AskApproval, BudgetUse, Event, Finished, StopReason, Usage
+from agent_loop import (
+    AgentUse,
+    AskApproval,
+    BudgetUse,
+    Event,
+    Finished,
+    Message,
+    StopReason,
+    Usage,
+)
 
 from ._errors import AgentDriverError
 
@@ -39,6 +48,8 @@ class Result[Answer]:
         agents: What each agent that was called as a tool has used; part of `usage`.
         notice: What the person has to know of calls that they approved in an earlier turn, whose process died over them; None for nothing. `text` begins with it, except that of a typed answer.
         left_out_tools: The names of the server's own tools that were left out, because the fallback model has taken over and lacks them.
+        unread: What was said to the run while it was under way (`steer`) and no round has read, since none was left: user messages.
+        steered: How much the run was told (`steer`), read or not.
         unsaved: Why the turn does not stand in its session, in a sentence; None where it does, or where there is no session.
     """
 
@@ -53,6 +64,8 @@ class Result[Answer]:
     models: tuple[str, ...] = ()
     agents: tuple[AgentUse, ...] = ()
     unsaved: str | None = None
+    unread: tuple[Message, ...] = ()
+    steered: int = field(default=0, compare=False, repr=False)
     notice: str | None = None
     left_out_tools: tuple[str, ...] = ()
     _value: Any = field(default=None, repr=False)
@@ -118,6 +131,7 @@ def read_ending[Answer](
                 cause=ending.cause,
                 models=ending.models,
                 agents=ending.agents,
+                unread=ending.unread,
                 _value=ending.value if is_typed else ending.answer,
             )
         case AskApproval() if cause is None:

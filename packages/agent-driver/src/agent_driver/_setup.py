@@ -1,18 +1,19 @@
 """The setup that `drive` and `adrive` share."""
 
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from threading import RLock
 from typing import TYPE_CHECKING
 
-from agent_loop import AgentRun, Decision, Event, RunCompacted, RunTools, read_input
+from agent_loop import AgentRun, Decision, Event, RunCompacted, RunTools, Steered, read_input
 from agent_tooling import ToolOutput
 
 from ._approval import prepare_approval, seal
 from ._guardrails import Guards
 from ._models import validate_models
 from ._settings import DriveSettings
+from ._steering import Steers
 from ._steps import Stepper
 from ._time import Clock
 from ._tool_calls import Job, Sorted, ToolCalls, Tools
@@ -43,6 +44,7 @@ class Setup:
         decisions: What a person has decided about the calls that it has waited for; none where it begins.
         recorder: What writes the run into a log; None where nobody asked for one.
         steps: What has its steps recorded; None where nobody asked for it.
+        steers: What the run is told while it is played; None for an agent, which is told nothing.
     """
 
     run: AgentRun
@@ -53,6 +55,15 @@ class Setup:
     decisions: tuple[Decision, ...] = ()
     recorder: "Recorder | None" = None
     steps: Stepper | None = None
+    steers: Steers | None = None
+
+    def take_told(self) -> Sequence[Steered]:
+        """Return what the run is to be told now: where steps are recorded, what stands in the records that it has come to."""
+        if self.steers is None:
+            return ()
+        if self.steps is None:
+            self.steers.add(self.steers.read())
+        return self.steers.take()
 
     def start(self) -> tuple[Event, ...]:
         """Start the run, or feed a resumed one with the decisions, and return the events that follow."""
@@ -142,7 +153,9 @@ def prepare(settings: DriveSettings, read: Callable[[], float]) -> Setup:
     log = settings.log
     recorder = None if log is None else _open_recorder(log, calls, run, resumes)
     guards.recorder = recorder
-    steps = None if settings.steps is None else Stepper(settings.steps, run, clock)
+    # Of a run that was resumed, which was told something before it had to wait.
+    steers = Steers(run, run.steered)
+    steps = None if settings.steps is None else Stepper(settings.steps, run, clock, steers)
     return Setup(
         run=run,
         settings=settings,
@@ -152,6 +165,7 @@ def prepare(settings: DriveSettings, read: Callable[[], float]) -> Setup:
         decisions=decisions,
         recorder=recorder,
         steps=steps,
+        steers=steers,
     )
 
 

@@ -21,6 +21,9 @@ _CALLS: Final[Mapping[StepKind, type[Any]]] = {
 }
 
 
+_OF_STEERED: Final = {"steered", "number"}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRequest:
     """What a step does, so that `Agent.make_step` can make it in another process.
@@ -33,6 +36,7 @@ class StepRequest:
         messages: The messages of a model call, or those that a guardrail checks; none of a tool call and of an answer.
         call: The call: of a model without its messages, schema, allowed tools and what its client keeps, and with the names of the tools in place of the tools; of a tool; or of a guardrail.
         args: The checked arguments of a tool call, also those that the model does not see, but not the hidden ones of its function.
+        steered: The number of the last that the run was told (`AgentRun.steer`); 0 for none.
         may_retry: Whether a model call would be made once more if it failed at once.
         clock: The state of the run's clock.
     """
@@ -43,6 +47,7 @@ class StepRequest:
     call: CallModel | ToolCall | GuardrailCall
     args: Mapping[str, Any] | None = field(default=None, repr=False)
     may_retry: bool = False
+    steered: int = 0
     clock: ClockState
 
     @classmethod
@@ -119,4 +124,6 @@ class StepRequest:
 
 
 def _to_plain(value: Any) -> dict[str, Any]:
-    return {known.name: getattr(value, known.name) for known in fields(value)}
+    plain = {known.name: getattr(value, known.name) for known in fields(value)}
+    # Processes of the version before know nothing of them.
+    return {name: one for name, one in plain.items() if one or name not in _OF_STEERED}

@@ -1,6 +1,7 @@
 """Steps: how somebody else records what models and tools have answered, so that a run that is cut short is played again and goes on where it was.
 
-A step is one model call, one call of a tool with all its tries, or one call of a guardrail of input or answer. Its record is JSON: how long the run had lasted by then, and what the run is fed with. A run that is played
+A step is one model call, one call of a tool with all its tries, or one call of a guardrail of input or answer. Its record is JSON: how long the run had lasted by then, what it was told
+meanwhile (`AgentRun.steer`), and what the run is fed with. A run that is played
 again asks for the same steps by the same keys, since nothing that it decides depends on anything but its records: results are taken in the order of their calls, and its clock goes
 on from the time of the last record.
 """
@@ -8,10 +9,11 @@ on from the time of the last record.
 import asyncio
 from asyncio import CancelledError
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from itertools import takewhile
+from typing import Any, Protocol, runtime_checkable
 from urllib.parse import quote
 
 from agent_loop import (
@@ -22,17 +24,20 @@ from agent_loop import (
     ModelDelta,
     ModelFailure,
     SnapshotError,
+    Steered,
     TimePassed,
     ToolCall,
     dump_inputs,
     load_inputs,
     read_input,
+    read_user_message,
 )
 from agent_tooling import ToolOutput
 
 from ._answers import is_end
 from ._errors import AgentDriverError
 from ._guardrails import GuardrailCall, GuardrailError
+from ._steering import Steers
 from ._step_records import (
     RecordedError,
     find_kind,
@@ -94,6 +99,15 @@ class Steps(Protocol):
         ...
 
 
+@runtime_checkable
+class TellsRun(Protocol):
+    """Steps that also keep what a run is told while it is under way; `stream.steer` then tells it nothing."""
+
+    async def read_steered(self, after: int, /) -> Sequence[object]:
+        """Return what the run was told after so many: texts or user messages, in the same order whenever it is asked. Called as a step ends, whose record then holds it."""
+        ...
+
+
 class StepError(AgentDriverError):
     """A step that could not be recorded, or read back. Its `__cause__` says why.
 
@@ -132,15 +146,23 @@ class Stepper:
         steps: Where they are recorded.
         run: The run.
         clock: Its clock.
+        steers: What the outermost run is told.
         place: Where it stands among the agents that are called.
     """
 
     def __init__(
-        self, steps: Steps, run: AgentRun, clock: Clock, place: _Place | None = None
+        self,
+        steps: Steps,
+        run: AgentRun,
+        clock: Clock,
+        steers: Steers,
+        place: _Place | None = None,
     ) -> None:
         self._steps = steps
         self._run = run
         self._clock = clock
+        self._steers = steers
+        self._tells = steps if isinstance(steps, TellsRun) else None
         self._place = place or _Place()
         self._asked = Counter[str]()
 
@@ -152,7 +174,7 @@ class Stepper:
             agents=(*place.agents, job.tool.name),
             scope=f"{place.scope}{self._name(call_id)}/",
         )
-        return Stepper(self._steps, run, clock, below)
+        return Stepper(self._steps, run, clock, self._steers, below)
 
     async def iter_answer(
         self, call: CallModel, ask: Callable[[], AsyncGenerator[Any]]
@@ -166,7 +188,8 @@ class Stepper:
         key, answer = self._model_key(call), _Answer(ask)
 
         async def work() -> bytes:
-            return self._write(*join_pieces(await answer.make()))
+            pieces = join_pieces(await answer.make())
+            return self._write(await self._hear_told(), *pieces)
 
         task = asyncio.create_task(self._step(key, work))
         task.add_done_callback(answer.end)
@@ -199,12 +222,12 @@ class Stepper:
         cause: list[BaseException | None] = []
 
         async def work() -> bytes:
-            output = await _until(over, job, invoke)
+            output, told = await _until(over, job, invoke), await self._hear_told()
             try:
-                record = self._write(to_result(output))
+                record = self._write(told, to_result(output))
             except SnapshotError as error:
                 output = to_unrecorded(error)
-                record = self._write(to_result(output))
+                record = self._write(told, to_result(output))
             cause[:] = [output.cause]
             return record
 
@@ -222,17 +245,19 @@ class Stepper:
         """
         is_answer = call.checked == "answer"
         place = f"{self._run.round}.{call.index}" if is_answer else str(call.index)
+        # Of what a run under way is told, which has a number of its own.
+        place = f"told.{call.number}.{place}" if call.number else place
         key = self._key(self._request(call), f"{call.checked}.{place}")
         made: list[GuardrailError] = []
 
         async def work() -> bytes:
-            said = await ask()
+            said, heard = await ask(), await self._hear_told()
             try:
-                record = self._write(to_said(said))
+                record = self._write(heard, to_said(said))
             except SnapshotError as error:
                 told = f"what the guardrail says cannot be recorded: {find_problem(error)}"
                 said = GuardrailError(ValueError(told))
-                record = self._write(to_said(said))
+                record = self._write(heard, to_said(said))
             made[:] = [said] if isinstance(said, GuardrailError) else []
             return record
 
@@ -280,12 +305,20 @@ class Stepper:
             yield piece
             answer.told.task_done()
 
-    def _write(self, *inputs: Any) -> bytes:
+    async def _hear_told(self) -> tuple[Steered, ...]:
+        """Return what the run was told by now, for the record of a step that ends."""
+        if self._tells is None:
+            return self._steers.read()
+        after = self._steers.known
+        said = await self._tells.read_steered(after)
+        return self._steers.number(after, map(read_user_message, said))
+
+    def _write(self, told: Sequence[Steered], *inputs: Any) -> bytes:
         times = (TimePassed(seconds=clock.run_seconds) for clock in self._clock.chain)
-        return dump_inputs((*times, *inputs)).encode()
+        return dump_inputs((*times, *told, *inputs)).encode()
 
     def _read(self, key: StepKey, record: bytes) -> tuple[Any, ...]:
-        """Return the inputs of a record, and set the clock to its time."""
+        """Return the inputs of a record, note what the run was told by then, and set the clock to its time."""
         chain = self._clock.chain
         try:
             inputs = load_inputs(record)
@@ -293,9 +326,12 @@ class Stepper:
                 clock.advance(passed.seconds)
         except Exception as error:
             raise StepError(key) from error
-        if len(inputs) <= len(chain):
+        told = [*takewhile(lambda one: isinstance(one, Steered), inputs[len(chain) :])]
+        self._steers.add(told)
+        rest = inputs[len(chain) + len(told) :]
+        if not rest:
             raise StepError(key)
-        return inputs[len(chain) :]
+        return rest
 
     def _model_key(self, call: CallModel) -> StepKey:
         request = self._request(call, may_retry=self._run.may_retry)
@@ -313,9 +349,10 @@ class Stepper:
         may_retry: bool = False,
     ) -> StepRequest:
         clock = self._clock.save(self._run)
-        return StepRequest.of(
+        request = StepRequest.of(
             call, agents=self._place.agents, clock=clock, args=args, may_retry=may_retry
         )
+        return replace(request, steered=self._steers.known)
 
     def _key(self, request: StepRequest, name: str, call_id: str | None = None) -> StepKey:
         key = StepKey(f"{request.kind}:{self._place.scope}{name}")

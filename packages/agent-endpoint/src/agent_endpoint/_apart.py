@@ -1,7 +1,7 @@
 """Steps that are made by other processes than the run's: what is sent there, and what comes back."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent_driver import Agent, StepKey, StepWork
@@ -49,15 +49,28 @@ class StepMaker:
         """
         described = await self._receiver.read(run, request)
         step = described.step
+
+        async def read_steered(after: int) -> Sequence[object]:
+            return list(map(to_said, await run.read_steered(after)))
+
         if step.kind != "model":
-            return _join({}, await agent.make_step(step, deps=deps))
+            made = await agent.make_step(step, deps=deps, read_steered=read_steered)
+            return _join({}, made)
         path: Path = described.path
         teller = Teller(run, rounds={path: described.round})
         await teller.start_round(path, described.round, again=run.is_again)
         record = await agent.make_step(
-            step, deps=deps, on_event=lambda event: teller.tell(event, path)
+            step,
+            deps=deps,
+            on_event=lambda event: teller.tell(event, path),
+            read_steered=read_steered,
         )
         return _join(teller.told(path, described.round), record)
+
+
+def to_said(content: object) -> object:
+    """Return what a run is told as a message for its model."""
+    return {"role": "user", "content": content}
 
 
 def _join(told: Mapping[str, int], record: bytes) -> bytes:

@@ -30,7 +30,7 @@ from agent_server.http import are_parts, check_schemas, read_content, refuse
 from agent_server.logs import RunFeeds, about
 from stream_text import has_many_values
 
-from ._apart import ApartSteps, StepMaker
+from ._apart import ApartSteps, StepMaker, to_said
 from ._forms import find_difference
 from ._requests import HALVES, AgentRequest, read_request
 from ._teller import SHOWN, Path, Teller, to_usage
@@ -123,6 +123,17 @@ class AgentExecutor:
             if are_parts(result):
                 read_content(result, f"results.{call_id}")
 
+    def check_steer(self, agent: str, message: Any) -> Any:  # noqa: ARG002 - the interface's
+        """Return what a run under way is told, as the content of a user message.
+
+        Raises:
+            RequestRefusedError: If it is none that agents take.
+        """
+        content = read_content(message, "steer")
+        if not (content.strip() if isinstance(content, str) else content):
+            raise refuse("steer", "expected a text, or parts, that say something")
+        return content
+
     def show(self, event: StoredEvent) -> Sequence[tuple[str, JsonObject]]:
         """Return what an event shows: the executor's own events are those of the contract."""
         return [(event.type, event.data)] if event.type in SHOWN else []
@@ -142,22 +153,23 @@ class AgentExecutor:
         is_large = has_many_values(run.request) and not run.is_apart
         # A large request takes several times as much as its messages, and is given up as they are made.
         begin = partial(self._begin, run, is_last=is_large)
-        agent, state, functions, prompt = await asyncio.to_thread(begin) if is_large else begin()
+        begun = await asyncio.to_thread(begin) if is_large else begin()
         if is_large:
             run.request.clear()
-        teller = Teller(run, await run.read_events(), rounds=state.rounds, hidden=functions)
+        state, hidden = begun.state, begun.functions
+        teller = Teller(run, await run.read_events(), rounds=state.rounds, hidden=hidden)
         steps = ApartSteps(run, teller) if run.is_apart else _Steps(run, teller)
         options: dict[str, Any] = {"steps": steps, **state.options}
         if run.agent in self._deps:
             options["deps"] = self._deps[run.agent]
-        async with agent.astream(prompt, **options) as events:
+        async with begun.agent.astream(begun.conversation, **options) as events:
             async for event in events:
                 await teller.tell(event)
         result = events.result
         if isinstance(result.cause, StepError):
             raise result.cause.__cause__ or result.cause
         if result.waiting is not None:
-            return _wait(result.waiting, run.agent, functions, teller.rounds)
+            return _wait(result.waiting, run.agent, hidden, teller.rounds)
         end = partial(_end, result, teller.rounds.get((), 0))
         return end() if run.is_apart else await asyncio.to_thread(end)
 
@@ -190,10 +202,11 @@ class AgentExecutor:
         # What is played in many places at a time is told in none of them.
         if not run.is_apart:
             agent = agent.with_(log=self._feeds.open(run, own=agent.log))
+        conversation = None
+        if run.resumption is None:
+            conversation = list(request.iter_messages(is_last=is_last))
         functions = {tool.name for tool in request.tools}
-        if run.resumption is not None:
-            return agent, state, functions, None
-        return agent, state, functions, list(request.iter_messages(is_last=is_last))
+        return _Begun(agent=agent, state=state, functions=functions, conversation=conversation)
 
     def _build(self, name: str, request: AgentRequest, state: "_State") -> Agent[Any, Any]:
         agent = request.build_agent(self._agents[name], state.results, is_checked=True)
@@ -235,8 +248,21 @@ class _State:
         )
 
 
-type _Begun = tuple[Agent[Any, Any], _State, set[str], list[Any] | None]
-"""What an attempt begins with: the agent as the request has it, what the run goes on from, the names of the client's functions, and the conversation; None for a run that goes on."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Begun:
+    """What an attempt begins with.
+
+    Attributes:
+        agent: The agent as the request has it.
+        state: What the run goes on from.
+        functions: The names of the client's functions.
+        conversation: The messages; None for a run that goes on.
+    """
+
+    agent: Agent[Any, Any]
+    state: _State
+    functions: set[str]
+    conversation: list[Any] | None
 
 
 class _Steps:
@@ -245,6 +271,9 @@ class _Steps:
     def __init__(self, run: Execution, teller: Teller) -> None:
         self._run = run
         self._teller = teller
+
+    async def read_steered(self, after: int, /) -> Sequence[object]:
+        return list(map(to_said, await self._run.read_steered(after)))
 
     async def step(self, key: StepKey, work: StepWork, /) -> bytes:
         async def make() -> bytes:
@@ -277,6 +306,8 @@ def _wait(
 def _end(result: Result[Any], rounds: int) -> RunResult:
     usage = to_usage(result.usage, model_requests=rounds)
     details: JsonObject = {"reason": result.reason}
+    if result.unread:
+        details["unread"] = [one.content for one in result.unread]
     if not result.answered:
         return RunResult(
             status="failed",
@@ -284,6 +315,7 @@ def _end(result: Result[Any], rounds: int) -> RunResult:
             error_type=result.reason,
             usage=usage,
             details=details,
+            steered=result.steered,
         )
     is_text = isinstance(result.value, str)
     state: bytes | None = None
@@ -296,6 +328,7 @@ def _end(result: Result[Any], rounds: int) -> RunResult:
         usage=usage,
         details=details,
         state=state,
+        steered=result.steered,
     )
 
 

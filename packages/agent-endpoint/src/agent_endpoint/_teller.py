@@ -23,6 +23,7 @@ from agent_loop import (
     ModelCallEnded,
     RoundEnded,
     RoundStarted,
+    RunSteered,
     RunTools,
     ShowReasoning,
     ToolCall,
@@ -33,7 +34,10 @@ from stream_text import read_member
 
 
 SHOWN = frozenset(
-    ("model_started", "reasoning", "text", "file", "model_ended", "tool_started", "tool_ended")
+    (
+        *("steered", "model_started", "reasoning", "text", "file", "model_ended"),
+        *("tool_started", "tool_ended"),
+    )
 )
 """The types of what is told."""
 
@@ -100,6 +104,7 @@ class Teller:
         self._calls: set[tuple[str, Path, int, str]] = set()
         self._usage: dict[Path, Usage] = {}
         self._made: set[tuple[Path, int]] = set()
+        self._steered = set[int]()
         for event in before:
             if event.type in SHOWN:
                 self._note(event)
@@ -134,6 +139,10 @@ class Teller:
         match event:
             case RoundStarted():
                 self.rounds[path] = event.round
+            # Of an agent that is called as a tool nobody tells it anything.
+            case RunSteered(round=number) if number not in self._steered:
+                content = [one.content for one in event.messages]
+                await self._tell("steered", path, number, messages=content)
             case ShowText():
                 await self._tell_text("text", path, event.text)
             case ShowReasoning():
@@ -166,6 +175,8 @@ class Teller:
                 shown.told["file"] += 1
             case "model_ended":
                 shown.is_ended = True
+            case "steered":
+                self._steered.add(number)
             case kind:
                 self._calls.add((kind, path, number, data["call_id"]))
 

@@ -34,6 +34,7 @@ from ._values.events import (
     RoundEnded,
     RoundStarted,
     RunCompacted,
+    RunSteered,
     RunTools,
     ShowFile,
     ShowReasoning,
@@ -52,6 +53,7 @@ from ._values.inputs import (
     ModelDelta,
     ModelDone,
     ModelFailure,
+    Steered,
     TimePassed,
     TimeShort,
     ToolCallFragment,
@@ -60,7 +62,7 @@ from ._values.inputs import (
 from ._values.messages import AskedCall, Message, Role, ToolCall
 from ._values.models import FallbackModel, Window
 from ._values.own_functions import CallInstead, OwnFunction
-from ._values.reading import read_input
+from ._values.reading import read_input, read_user_message
 from ._values.usage import AgentUse, Usage
 
 
@@ -108,6 +110,7 @@ __all__ = [
     "RoundStarted",
     "RunCompacted",
     "RunSettings",
+    "RunSteered",
     "RunTools",
     "ShowFile",
     "ShowReasoning",
@@ -115,6 +118,7 @@ __all__ = [
     "SnapshotError",
     "SnapshotFault",
     "State",
+    "Steered",
     "StopReason",
     "ThinkFilter",
     "TimeBudget",
@@ -133,6 +137,7 @@ __all__ = [
     "load_inputs",
     "load_messages",
     "read_input",
+    "read_user_message",
     "should_emit_text",
     "validate_snapshot_key",
     "with_files_moved",

@@ -33,9 +33,11 @@ leave the process: a process that resumes a run makes one with its own settings,
 the place of the new run's own, and the decisions are fed as if nothing had happened.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
+from threading import RLock
+from typing import Any, cast
 
 from agent_tooling import ApprovalRules
 
@@ -51,11 +53,12 @@ from ._rules.tool_calls import ask_approval
 from ._rules.transitions import State
 from ._values.budgets import Budgets, BudgetUse
 from ._values.errors import LocalProtocolError
-from ._values.events import AskApproval, Event
-from ._values.inputs import Input, ToolResult
-from ._values.messages import ToolCall
+from ._values.events import AskApproval, Event, Finished
+from ._values.inputs import Input, Steered, ToolResult
+from ._values.messages import Message, ToolCall
 from ._values.models import Window
 from ._values.own_functions import OwnFunction, name_of
+from ._values.reading import read_user_message
 from ._values.usage import Usage
 
 
@@ -91,6 +94,10 @@ class AgentRun:
         state, depth = RunState.begin(messages, settings), settings.max_agent_depth
         self._run = RunContext(settings=settings, state=state, agent_depth=depth)
         self.agents = Agents(self._run)
+        # What `steer` was given and the run has not been fed with. Any thread adds to it, but not while the run decides.
+        self._said = deque[Message]()
+        self._saying = RLock()
+        self._is_read_by_driver = False
         begin_conversation(self._run)
 
     @property
@@ -272,7 +279,49 @@ class AgentRun:
         Raises:
             LocalProtocolError: If the run has started already.
         """
-        return start_run(self._run)
+        with self._saying:
+            self._hear()
+            return start_run(self._run)
+
+    def steer(self, message: object) -> None:
+        """Say something to a run under way; may be called from any thread.
+
+        It stands before the next round, with every model. A run whose model has answered meanwhile goes on for one more round, if its limits leave one; what no round has read is in
+        `Finished.unread`. It decides nothing that a person has to, and counts in no budget but that of tokens.
+
+        Args:
+            message: A text, or a user message.
+
+        Raises:
+            MessageError: If it is neither, or says nothing.
+            LocalProtocolError: If the run waits for a person's decision, or has ended.
+        """
+        read = read_user_message(message)
+        with self._saying:
+            if self.state in {"approval", "finished"}:
+                told = (
+                    "the run waits for a person's decision, which a message is not"
+                    if self.state == "approval"
+                    else "the run has ended"
+                )
+                raise LocalProtocolError(f"steer: {told}", state=self.state, received="steer")
+            self._said.append(read)
+
+    def read_steered(self) -> tuple[Message, ...]:
+        """Return what `steer` was given since, which is from then on for the caller to feed as `Steered`: for a driver that checks it, or records what a run is fed with."""
+        self._is_read_by_driver = True
+        return tuple(self._said.popleft() for _ in range(len(self._said)))
+
+    @property
+    def steered(self) -> int:
+        """The number of the last `Steered` that the run has, 0 for none."""
+        state = self._run.state
+        return max([state.heard, *(one.number for one in state.steered)])
+
+    def _hear(self) -> None:
+        while self._said and not self._is_read_by_driver:
+            steered = Steered(number=self.steered + 1, messages=(self._said.popleft(),))
+            take_input(self._run, steered)
 
     def to_snapshot(self, *, key: bytes, expires_at: float, extra: Any = None) -> str:
         """Return a run that waits for approval as a signed JSON text, from which another process can resume it any number of times until it expires.
@@ -320,4 +369,12 @@ class AgentRun:
             LocalProtocolError: If the run cannot take this now, or the result belongs to no open call. Nothing has changed.
             MessageError: If it is none of these. Nothing has changed.
         """
-        return take_input(self._run, received)
+        with self._saying:
+            if self._said:
+                self._hear()
+            events = take_input(self._run, received)
+            if self._said and self.state == "finished":
+                last = cast("Finished", events[-1])
+                unread = (*last.unread, *self.read_steered())
+                events = (*events[:-1], replace(last, unread=unread))
+            return events

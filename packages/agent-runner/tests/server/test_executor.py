@@ -295,6 +295,7 @@ async def test_a_run_writes_its_log_without_secrets(make_agent, run_once, tmp_pa
 
     [summary] = list_runs(tmp_path / "logs" / TENANT)
     assert (summary.about["agent"], summary.end["reason"]) == ("agent", "answered")
+    assert summary.about["provider"] == "unknown"
     text = summary.path.read_text()
     assert "hunter22" not in text
     assert '"_profile_data":[[1]]' in text.replace(" ", "")

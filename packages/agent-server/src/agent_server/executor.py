@@ -26,6 +26,7 @@ __all__ = [
     "Resumption",
     "RunFailedError",
     "RunResult",
+    "Steerable",
     "StepExecution",
     "StepWork",
     "StoredEvent",
@@ -142,6 +143,7 @@ class RunResult:
         usage: The usage of the models; None if unknown.
         details: Further facts about the end, as JSON, such as an exit code; clients can read them.
         state: What a next run of the conversation goes on from, such as its messages; kept as long as the run, and never shown. It is not part of the JSON.
+        steered: How much of what the run was told its executor has taken (`Execution.read_steered`); the server adds what came after to the `unread` of `details`. It is not part of the JSON either.
     """
 
     status: Literal["succeeded", "failed"]
@@ -151,9 +153,10 @@ class RunResult:
     usage: Usage | None = None
     details: JsonObject = field(default_factory=dict)
     state: bytes | None = field(default=None, repr=False)
+    steered: int = field(default=0, compare=False, repr=False)
 
     def to_json(self) -> bytes:
-        """Return the result without its state as ASCII JSON, which `from_json` reads.
+        """Return the result, without what is not part of it, as ASCII JSON, which `from_json` reads.
 
         Raises:
             ValueError: If JSON cannot express a part of it, such as NaN.
@@ -162,9 +165,10 @@ class RunResult:
         return json.dumps(self.to_dict(), allow_nan=False, separators=(",", ":")).encode()
 
     def to_dict(self) -> JsonObject:
-        """Return the result without its state as a JSON object."""
+        """Return the result, without what is not part of it, as a JSON object."""
         # Not by `asdict`, which would copy what may be large.
-        shown = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "state"}
+        names = (one.name for one in fields(self) if one.name not in {"state", "steered"})
+        shown = {name: getattr(self, name) for name in names}
         return shown | {"usage": None if self.usage is None else asdict(self.usage)}
 
     @classmethod
@@ -370,6 +374,13 @@ class Execution(Protocol):
         """Return the events of this part of the run that earlier attempts have left, the oldest first; none in a first attempt."""
         ...
 
+    async def read_steered(self, after: int) -> Sequence[Any]:
+        """Return what the run was told after so many messages, as `Steerable` returned them, in the same order whenever it is asked.
+
+        A run reads this as a step ends, and keeps it in the step's result: so it comes to the same whenever it is played again. Messages stay, and go on being counted, when it waits.
+        """
+        ...
+
     async def tell(self, type_: str, data: JsonObject) -> None:
         """Emit an event; it is stored and shown within 100 ms, together with others.
 
@@ -446,6 +457,10 @@ class StepExecution(Protocol):
 
     async def tell(self, type_: str, data: JsonObject) -> None:
         """Emit an event of the run, as `Execution.tell` does."""
+        ...
+
+    async def read_steered(self, after: int) -> Sequence[Any]:
+        """Return what the run was told after so many messages, as `Execution.read_steered` does."""
         ...
 
     async def keep(self, name: str, content: bytes) -> None:
@@ -536,6 +551,23 @@ class ChecksAnswers(Protocol):
         ...
 
 
+@runtime_checkable
+class Steerable(Protocol):
+    """An executor whose runs can be told something while they are under way."""
+
+    def check_steer(self, agent: str, message: Any) -> Any:
+        """Return what a run is told in the form that `Execution.read_steered` will have.
+
+        Args:
+            agent: The agent.
+            message: The `steer` of a client's request: any JSON.
+
+        Raises:
+            RequestRefusedError: If the agent does not take it.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """What a client says to an agent: a new run of a conversation, or its first.
@@ -559,7 +591,7 @@ class Turn:
 class Conversational(Protocol):
     """An executor whose agents can be talked to, over `/v1/responses` and other faces of a server.
 
-    Source: docs/contracts/agent-events.md, V1 to V6.
+    Source: docs/contracts/agent-events.md, V1 to V7.
     """
 
     def begin_turn(self, agent: str, turn: Turn) -> JsonObject:

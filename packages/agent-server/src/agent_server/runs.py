@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from .executor import InputAnswer, InputRequest, JsonObject, RunResult, StoredEvent
 
@@ -27,6 +27,7 @@ __all__ = [
     "RunStatus",
     "Runs",
     "Statistics",
+    "SteerConflictError",
     "StoredEvent",
     "TooManyWatchersError",
     "TooMuchUnreadError",
@@ -245,6 +246,13 @@ class AnswerConflictError(Exception):
     OTHER_ANSWER = "The run has had another answer to this."
 
 
+class SteerConflictError(Exception):
+    """A message for a run that is not under way."""
+
+    WAITS = "The run waits for an answer, which a message is not: an answer names the wait_id."
+    ENDED = "The run has ended, or is about to."
+
+
 class RunActiveError(Exception):
     """A run that cannot be deleted, because it has not ended."""
 
@@ -310,6 +318,27 @@ class Runs(Protocol):
             RunNotFoundError: If the tenant has no run with this id.
             AnswerConflictError: If it does not wait for this, or has had another answer to it.
             RequestRefusedError: If something is missing, nobody asked for it, or it does not fit the question.
+        """
+        ...
+
+    async def steer(
+        self, run_id: str, message: Any, *, tenant: str, key: str | None = None
+    ) -> tuple[Run, bool]:
+        """Tell a run under way something, which it reads before its next round, and return it with whether that is new.
+
+        What finds no next round is in the `unread` of the result's details.
+
+        Args:
+            run_id: The run.
+            message: What it is told, as the executor takes it (`Steerable`).
+            tenant: The tenant.
+            key: An idempotency key: the same message may come again with it.
+
+        Raises:
+            RunNotFoundError: If the tenant has no run with this id.
+            SteerConflictError: If it waits for an answer, has ended, or was told very much.
+            RequestRefusedError: If the executor does not take it.
+            IdempotencyConflictError: If the key came before with another message.
         """
         ...
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from temporalio import workflow
 from temporalio.exceptions import (
@@ -99,6 +99,10 @@ class WorkflowExecution:
 
     async def read_events(self) -> Sequence[StoredEvent]:
         """Return nothing: what was told stands in the records of the steps."""
+        return ()
+
+    async def read_steered(self, after: int) -> Sequence[Any]:  # noqa: ARG002 - the interface's
+        """Return nothing: what the run is told stands in the records of the steps, which read it."""
         return ()
 
     async def tell(self, type_: str, data: JsonObject) -> None:

@@ -202,6 +202,7 @@ class Ended:
     usage: Usage | None = None
     details: dict[str, Any] = field(default_factory=dict[str, Any])
     state: str | None = None
+    steered: int = 0
 
     @classmethod
     def of(cls, result: RunResult) -> Self:
@@ -214,6 +215,7 @@ class Ended:
             usage=result.usage,
             details=result.details,
             state=None if result.state is None else encode(result.state),
+            steered=result.steered,
         )
 
     def to_result(self) -> RunResult | None:
@@ -228,6 +230,7 @@ class Ended:
             usage=self.usage,
             details=self.details,
             state=None if self.state is None else decode(self.state),
+            steered=self.steered,
         )
 
 

@@ -81,8 +81,6 @@ class SettingsError(ResponsesError, ValueError):
 class ConnectionFailedError(ResponsesError):
     """A server that could not be reached."""
 
-    may_pass_elsewhere = True
-
 
 class ConnectionTimeoutError(ConnectionFailedError):
     """A server that did not answer in time."""
@@ -95,8 +93,6 @@ class StillRunningError(ConnectionTimeoutError):
         response_id: The response's id.
         is_cancelled: Whether the server was told to stop it; False if it was detached and continues.
     """
-
-    may_pass_elsewhere = False
 
     def __init__(self, message: str, *, response_id: str, is_cancelled: bool) -> None:
         super().__init__(message)
@@ -115,8 +111,6 @@ class AuthenticationError(RequestRefusedError):
 class PermissionDeniedError(RequestRefusedError):
     """A key that is known but may not do this."""
 
-    may_pass_elsewhere = True
-
 
 class NotFoundError(RequestRefusedError):
     """A route or an item that the server does not have."""
@@ -124,8 +118,6 @@ class NotFoundError(RequestRefusedError):
 
 class ModelNotFoundError(NotFoundError):
     """A model that the server does not have, or not for this key."""
-
-    may_pass_elsewhere = True
 
 
 class InvalidRequestError(RequestRefusedError):
@@ -135,26 +127,35 @@ class InvalidRequestError(RequestRefusedError):
 class RateLimitError(ResponsesError):
     """Too many requests or tokens for now, or no quota left."""
 
-    may_pass_elsewhere = True
-
 
 class ServerError(ResponsesError):
     """A failure of the server; the same request may pass later."""
-
-    may_pass_elsewhere = True
 
 
 class ResponseFailedError(ResponsesError):
     """A response that had begun when the server reported that it failed."""
 
-    may_pass_elsewhere = True
-
 
 class StreamInterruptedError(ResponsesError):
     """A stream that broke off before the response was complete."""
 
-    is_transient = True
-
 
 class UnexpectedResponseError(ResponsesError):
     """An answer that is not one of the Responses API."""
+
+
+_OF_AGENTS: Final[tuple[tuple[type[ResponsesError], bool, bool], ...]] = (
+    # `is_transient`, `may_pass_elsewhere`
+    (ConnectionFailedError, False, True),
+    (StillRunningError, False, False),
+    (PermissionDeniedError, False, True),
+    (ModelNotFoundError, False, True),
+    (RateLimitError, False, True),
+    (ServerError, False, True),
+    (ResponseFailedError, False, True),
+    (StreamInterruptedError, True, False),
+)
+"""What the run of an agent reads of an error; one that is not here says what its base does."""
+
+for _kind, _is_transient, _may_pass_elsewhere in _OF_AGENTS:
+    _kind.is_transient, _kind.may_pass_elsewhere = _is_transient, _may_pass_elsewhere

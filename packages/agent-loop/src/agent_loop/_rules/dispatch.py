@@ -12,6 +12,7 @@ from agent_loop._values.inputs import (
     ModelDelta,
     ModelDone,
     ModelFailure,
+    Steered,
     TimePassed,
     TimeShort,
     ToolResult,
@@ -33,7 +34,7 @@ from .ending import (
     finish,
     take_check,
 )
-from .requests import add_round, add_user_text, has_to_answer
+from .requests import add_round, add_user_text, has_to_answer, take_steered
 from .rounds import begin_again, begin_round, is_passed_on
 from .sentences import (
     TOOLS_OVER,
@@ -82,8 +83,8 @@ def take_input(run: RunContext, received: object) -> tuple[Event, ...]:  # noqa:
         # Always refused by its rule: if a summary were open, the first lines would have taken it.
         case CompactedWindow():
             events = take_summary(run, received)
-        case TimeShort() | TimePassed():
-            events = _take_time(run, received)
+        case Steered() | TimeShort() | TimePassed():
+            events = _take_news(run, received)
         case Failure():
             events = fail(run, received)
         case _:
@@ -102,15 +103,43 @@ def _end_model_call(run: RunContext) -> Iterator[Event]:
     if fault := answer.fault:
         error = build_model_failure(run.state.round.number, fault)
         return end_failed(run, error, "error", is_answered=True)
+    if not answer.has_tool_calls and _may_hear_more(run):
+        return _go_on(run)
     if schema is not None and (has_to_answer(run) or not answer.has_tool_calls):
         return _end_structured_answer(run, schema)
     is_last = run.state.round.closing is not None or not answer.has_tool_calls
     if is_last and run.settings.checks_answer and answer.has_answer:
         return _end_checked_answer(run)
-    if not answer.has_tool_calls:
-        run.move("answer")
-        return end_with_answer(run)
-    return _take_tool_calls(run)
+    return _take_tool_calls(run) if answer.has_tool_calls else _end_with_answer(run)
+
+
+def _end_with_answer(run: RunContext) -> Iterator[Event]:
+    run.move("answer")
+    yield from end_with_answer(run)
+
+
+def _may_hear_more(run: RunContext) -> bool:
+    """Return whether somebody has said something since the open round began, and there may be a round that reads it."""
+    state, current = run.state, run.state.round
+    is_last = current.closing is not None or current.number >= run.settings.maximum_iterations
+    return (
+        bool(state.steered)
+        and not is_last
+        and find_used_up_above(run) is None
+        and find_unknown(run, current.answer.usage) is None
+    )
+
+
+def _go_on(run: RunContext) -> Iterator[Event]:
+    """Let what the model has said be no answer yet, since it has not read all: nothing of it is checked, and what was held back is not shown."""
+    run.move("go_on")
+    run.state.is_repair = False
+    yield from end_answer(run)
+    # APIs refuse a message that says nothing.
+    if run.state.round.answer.has_answer:
+        add_round(run)
+    yield end_round(run)
+    yield from begin_round(run)
 
 
 def _end_checked_answer(run: RunContext) -> Iterator[Event]:
@@ -182,11 +211,14 @@ def _take_model_failure(run: RunContext, failure: ModelFailure) -> Iterator[Even
     return again
 
 
-def _take_time(run: RunContext, news: TimeShort | TimePassed) -> tuple[Event, ...]:
-    if isinstance(news, TimePassed):
-        run.move("time_passed")
-        pass_seconds(run, news.seconds)
-    else:
-        run.move("time_short")
-        run.state.is_time_short = True
+def _take_news(run: RunContext, news: Steered | TimeShort | TimePassed) -> tuple[Event, ...]:
+    match news:
+        case Steered():
+            take_steered(run, news)
+        case TimePassed():
+            run.move("time_passed")
+            pass_seconds(run, news.seconds)
+        case _:
+            run.move("time_short")
+            run.state.is_time_short = True
     return ()

@@ -20,7 +20,7 @@ from .calls import (
     release_text,
 )
 from .display import has_outcome, open_display, show, show_outcome, tell
-from .requests import add_round
+from .requests import add_round, iter_unread
 from .sentences import (
     CUT_BEFORE_ANSWER,
     MAX_CALLS,
@@ -189,6 +189,7 @@ def finish(
         final_text=_build_final_text(run) if is_answered else "",
         agents=find_agent_uses(run),
         cause=state.cause,
+        unread=tuple(iter_unread(run)),
     )
 
 

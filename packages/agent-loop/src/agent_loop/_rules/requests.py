@@ -3,9 +3,11 @@
 Each request begins with the previous one, unless something no longer fits.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
-from agent_loop._values.events import CallModel, ClosingReason
+from agent_loop._values.events import CallModel, ClosingReason, Event, RunSteered
+from agent_loop._values.inputs import Steered
 from agent_loop._values.messages import Message
 from agent_loop._values.models import FallbackModel, without_reasoning
 from agent_loop._values.usage import Usage
@@ -141,6 +143,32 @@ def add_round(run: RunContext) -> None:
     """Add the answer of the current round and the results of its calls."""
     current = run.state.round
     add_messages(run, *current.to_messages(), pinned=current.pinned_ids)
+
+
+def take_steered(run: RunContext, steered: Steered) -> None:
+    """Keep what somebody says to the run for the next round."""
+    run.move("steered")
+    state = run.state
+    known = {one.number: one for one in state.steered}
+    if steered.number > state.heard:
+        # By number: where calls are played again, their records may come in another order.
+        known.setdefault(steered.number, steered)
+        state.steered = tuple(known[number] for number in sorted(known))
+
+
+def iter_unread(run: RunContext) -> Iterator[Message]:
+    """Yield what was said to the run that no request has."""
+    return (message for one in run.state.steered for message in one.messages)
+
+
+def hear_steered(run: RunContext) -> Iterator[Event]:
+    """Put what was said to the run into the request of the round that begins."""
+    state, heard = run.state, tuple(iter_unread(run))
+    state.heard = max([state.heard, *(one.number for one in state.steered)])
+    state.steered = ()
+    if heard:
+        add_messages(run, *heard)
+        yield RunSteered(round=state.round.number, messages=heard)
 
 
 def relax_tool_choice(run: RunContext) -> None:

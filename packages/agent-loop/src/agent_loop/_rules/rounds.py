@@ -9,7 +9,7 @@ from agent_loop._values.models import FILTERED, FallbackModel
 
 from .calls import break_answer, end_round, release_text
 from .compaction import ask_in_round, find_next_cut, shrink_window
-from .requests import can_repeat_call, open_round, take_over
+from .requests import can_repeat_call, hear_steered, open_round, take_over
 from .spending import wait
 from .state import RunContext
 
@@ -30,6 +30,7 @@ def begin_round(run: RunContext, failure: ModelFailure | None = None) -> Iterato
     release_text(run)
     run.state.held_files.clear()
     yield RoundStarted(round=run.state.round.number, model=run.state.model)
+    yield from hear_steered(run)
     yield from ask_in_round(run, failure.wait_seconds if failure else 0.0)
 
 

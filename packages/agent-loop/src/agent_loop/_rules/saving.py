@@ -21,6 +21,7 @@ from agent_loop._values.inputs import (
     ModelDelta,
     ModelDone,
     ModelFailure,
+    Steered,
     TimePassed,
     ToolCallFragment,
     ToolResult,
@@ -62,6 +63,7 @@ _CLASSES: Final[Mapping[str, type[Any]]] = {
         ModelFailure,
         CompactedWindow,
         Failure,
+        Steered,
         TimePassed,
         Usage,
         AgentUse,
@@ -78,6 +80,8 @@ _FIELDS: Final[Mapping[Any, tuple[str, ...]]] = {
     )
     for kind in _CLASSES.values()
 }
+# Left out where they say nothing, so that processes of the version before can go on.
+_OF_STEERED: Final = {"steered", "heard"}
 _OF_MESSAGE: Final = {known.name: known.default for known in fields(Message)}
 
 
@@ -239,7 +243,9 @@ def _to_plain(value: Any, path: str) -> Any:
             }
         case _ if (names := _FIELDS.get(value.__class__)) is not None:
             plain = {_KIND: type(value).__name__} | {
-                name: _to_plain(getattr(value, name), f"{path}.{name}") for name in names
+                name: _to_plain(given, f"{path}.{name}")
+                for name in names
+                if (given := getattr(value, name)) or name not in _OF_STEERED
             }
         case _:
             expected = "expected plain JSON, so that the run can be resumed in another process"

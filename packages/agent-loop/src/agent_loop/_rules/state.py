@@ -11,7 +11,7 @@ from typing import Any
 
 from agent_loop._values.budgets import Unknown
 from agent_loop._values.events import CheckAnswer
-from agent_loop._values.inputs import AgentWaiting, Decision
+from agent_loop._values.inputs import AgentWaiting, Decision, Steered
 from agent_loop._values.messages import ToolCall
 from agent_loop._values.models import FallbackModel, Window
 from agent_loop._values.reading import read_messages
@@ -122,6 +122,8 @@ class RunState:
         waiting_agents: The agents that wait for a person as well, by the ids of the calls that they answer.
         decisions: What was decided about all these calls so far, by their keys.
         agent_uses: The usage of agents that were called in another process.
+        steered: What was said to the run that no request has yet, in order.
+        heard: The number of the last of it that one has.
         status: The state in which the run is.
         to_check: The answer that the driver checks, in the status `check`.
         cause: The exception behind the failed model call that ends the run.
@@ -158,6 +160,8 @@ class RunState:
     decisions: dict[str, Decision] = field(default_factory=dict[str, Decision])
     # Agents of this process are in `RunContext.called`, which is in no snapshot.
     agent_uses: tuple[AgentUse, ...] = ()
+    steered: tuple[Steered, ...] = ()
+    heard: int = 0
     status: State = field(init=False, default="ready")
     cause: BaseException | None = field(init=False, default=None)
     compaction: Compaction | None = field(init=False, default=None)

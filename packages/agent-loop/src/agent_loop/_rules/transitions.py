@@ -6,6 +6,7 @@ Only this table decides about states: a rule names the trigger, and the run take
                        │ retry ──▶ model     │
                        │ compact ▶ summary ──compacted──▶ model
                        │ repair ─▶ model     │
+                       │ go_on ──▶ model     │
                        │                     │
                        │ check ──▶ check ──checked──▶ finished
                        │ answer, refusal     │ results_shown
@@ -29,7 +30,9 @@ type Trigger = Literal[
     "delta",
     "time_short",
     "time_passed",
+    "steered",
     "retry",
+    "go_on",
     "repair",
     "compact",
     "compacted",
@@ -55,6 +58,7 @@ TRANSITIONS: Final[Mapping[State, Mapping[Trigger, State]]] = MappingProxyType(
             "start": "model",
             "time_short": "ready",
             "time_passed": "ready",
+            "steered": "ready",
             # A driver may fail before it starts the run, and an agent may find no budget left.
             "failure": "finished",
         },
@@ -62,8 +66,11 @@ TRANSITIONS: Final[Mapping[State, Mapping[Trigger, State]]] = MappingProxyType(
             "delta": "model",
             "time_short": "model",
             "time_passed": "model",
+            "steered": "model",
             "retry": "model",
             "repair": "model",
+            # It has answered, and somebody has said something meanwhile.
+            "go_on": "model",
             # The round has begun, but its request would fill the window.
             "compact": "summary",
             "tool_calls": "tools",
@@ -76,6 +83,7 @@ TRANSITIONS: Final[Mapping[State, Mapping[Trigger, State]]] = MappingProxyType(
             "delta": "summary",
             "time_short": "summary",
             "time_passed": "summary",
+            "steered": "summary",
             # The summary is asked for once more, or of the fallback model.
             "compact": "summary",
             "compacted": "model",
@@ -86,6 +94,7 @@ TRANSITIONS: Final[Mapping[State, Mapping[Trigger, State]]] = MappingProxyType(
             "agent_waiting": "tools",
             "time_short": "tools",
             "time_passed": "tools",
+            "steered": "tools",
             "ask": "approval",
             "results": "model",
             # With a maximum of one model call, nothing is left to answer but the results.
@@ -97,12 +106,14 @@ TRANSITIONS: Final[Mapping[State, Mapping[Trigger, State]]] = MappingProxyType(
             "decided": "tools",
             "time_short": "approval",
             "time_passed": "approval",
+            "steered": "approval",
             "failure": "finished",
         },
         "check": {
             "checked": "finished",
             "time_short": "check",
             "time_passed": "check",
+            "steered": "check",
             "failure": "finished",
         },
         "finished": {},

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from .budgets import BudgetName, BudgetUse
 from .inputs import Decision, ToolResult
-from .messages import AskedCall, ToolCall
+from .messages import AskedCall, Message, ToolCall
 from .usage import AgentUse, Usage
 
 
@@ -51,6 +51,19 @@ class RoundStarted:
 
     round: int
     model: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSteered:
+    """What was said to a run under way (`AgentRun.steer`), which stands in the request of this round from here on.
+
+    Attributes:
+        round: The number of the round.
+        messages: User messages, in the order in which they were given.
+    """
+
+    round: int
+    messages: tuple[Message, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -276,6 +289,7 @@ class Finished:
             its place, such as a sentence and the results of tools. Empty if the run is not answered, or answered with files alone.
         agents: The usage of the agents that the run has called as tools, which is part of `usage`.
         cause: The exception behind the failed model call that has ended the run, if its driver has told it.
+        unread: What was said to the run (`AgentRun.steer`) and no round has read, since none was left.
     """
 
     reason: StopReason
@@ -292,6 +306,7 @@ class Finished:
     final_text: str = field(default="", compare=False)
     agents: tuple[AgentUse, ...] = ()
     cause: BaseException | None = field(default=None, repr=False, compare=False)
+    unread: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -340,6 +355,7 @@ class RunCompacted:
 
 type Event = (
     RoundStarted
+    | RunSteered
     | CallModel
     | ShowText
     | ShowReasoning

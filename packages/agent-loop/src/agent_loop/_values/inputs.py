@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from stream_text import read_member
 
-from .messages import AskedCall
+from .messages import AskedCall, Message
 from .usage import Usage
 
 
@@ -182,6 +182,19 @@ class AnswerChecked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Steered:
+    """What somebody says to a run under way. It stands before the next round; `AgentRun.steer` makes one.
+
+    Attributes:
+        number: Its number among all of the run, from 1; one whose number the run has had changes nothing.
+        messages: User messages; none where a check has taken them out.
+    """
+
+    number: int
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TimeShort:
     """A notice that there is time for only one more model call, the closing one."""
 
@@ -236,6 +249,7 @@ type Input = (
     | AgentWaiting
     | Decision
     | AnswerChecked
+    | Steered
     | TimeShort
     | TimePassed
     | Failure

@@ -49,6 +49,31 @@ def read_messages(messages: object) -> tuple[Any, ...]:
     return read
 
 
+def read_user_message(message: object) -> Message:
+    """Return what somebody says to a run under way: a text, or a user message of any form.
+
+    Raises:
+        MessageError: If it is neither, or says nothing.
+    """
+    content: Any = message
+    if not isinstance(message, str):
+        expected = "a text or a user message"
+        if message is None or isinstance(message, bytes | int | float | list | tuple):
+            raise _wrong_type("message", expected, cast("object", message))
+        if (role := read_role(message)) != "user":
+            told = f"message.role: expected user, got {role!r}"
+            raise MessageError(told, field="message.role")
+        content = read_member(message, "content")
+    place = "message" if isinstance(message, str) else "message.content"
+    if isinstance(content, list | tuple):
+        content = tuple(cast("Sequence[Any]", content))
+    elif not isinstance(content, str):
+        raise _wrong_type(place, "a text or a list of parts", content)
+    if not (content.strip() if isinstance(content, str) else content):
+        raise MessageError(f"{place}: expected one that is not empty", field=place)
+    return Message(role="user", content=content)
+
+
 def read_role(message: object) -> object:
     """Return the role of a message; None if it has none."""
     role = message.role if type(message) is Message else read_member(message, "role")

@@ -19,7 +19,9 @@ class RunRecorder:
     """
 
     def __init__(self, feed: RunFeed | None) -> None:
-        self._writer: RunWriter | None = None if feed is None else feed.begin()
+        # A script asks whom it likes, which nobody here sees.
+        about = {"provider": "unknown"}
+        self._writer: RunWriter | None = None if feed is None else feed.begin(about)
 
     def record_request(self, request: ScriptRequest, answer: InputAnswer | None) -> None:
         """Write the script's input, and the answer with which it goes on."""

@@ -200,6 +200,26 @@ class Client:
         body |= {} if answer is None else {"answer": answer}
         return self._call(build_call("POST", "runs", run_id, "input", json=body), RunDocument)
 
+    def steer(
+        self, run_id: str, message: Any, *, idempotency_key: str | None = None
+    ) -> RunDocument:
+        """Tell a run under way something, which it reads before its next round, and return its state after that.
+
+        What comes too late is in the `unread` of the `details` of its result.
+
+        Args:
+            run_id: The run.
+            message: What it is told, as its agent takes it: a text, for one.
+            idempotency_key: The same key tells it the same once; made up if left out, so that retrying this call after a broken connection tells it nothing twice.
+
+        Raises:
+            ServerProblemError: If it waits for an answer or has ended (409), or the agent does not take the message (422).
+        """
+        headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
+        body = {"steer": message}
+        call = build_call("POST", "runs", run_id, "input", json=body, headers=headers)
+        return self._call(call, RunDocument)
+
     def events(self, run_id: str, *, after: int = 0) -> Generator[EventDocument]:
         """Iterate over a run's events as they come, each once, up to the last, or until the run waits; a stream that breaks is resumed.
 

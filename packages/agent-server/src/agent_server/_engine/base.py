@@ -15,7 +15,7 @@ from agent_server._store.database import Database, open_database
 from agent_server._store.fault_log import FaultLog
 from agent_server._store.listener import Listener
 from agent_server._store.servers import TABLES, Server
-from agent_server._store.signals import ALL_SIGNALS, EMITTED, NOTIFIED
+from agent_server._store.signals import ALL_SIGNALS, EMITTED, NOTIFIED, STEERED
 from agent_server._store.writer import Writer
 from agent_server.executor import Executor
 from agent_server.settings import ServerSettings
@@ -25,7 +25,7 @@ from .janitor import Janitor
 from .parts import Parts
 from .reading import Readers
 from .statistics import Tallies
-from .underway import Underway
+from .underway import Told, Underway
 from .webhook import WebhookSender
 
 
@@ -144,6 +144,7 @@ class Base:
             hub=Hub(readers, database.encryption, max_watchers=settings.max_watchers),
             tallies=Tallies(),
             underway=Underway(),
+            told=Told(),
         )
         self._janitor = Janitor(self.parts)
         self._sender = None if webhook is None else WebhookSender(self.parts, webhook)
@@ -189,6 +190,7 @@ class Base:
     def on_signals(self, signals: set[str]) -> None:
         """Note what other servers, or clients of this one, have written, so that it is read soon."""
         self.wake(signals)
+        self.parts.told.count += STEERED in signals
         if NOTIFIED in signals and self._sender is not None:
             self._sender.wake()
         self._signals |= signals

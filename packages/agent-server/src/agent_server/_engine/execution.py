@@ -4,6 +4,7 @@ import asyncio
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from typing import Any
 
 from agent_server._store import claims, holds
 from agent_server._store.claims import Claim
@@ -11,6 +12,7 @@ from agent_server._store.endings import Ended, RunEnding, last_event
 from agent_server._store.events import read_events
 from agent_server._store.failures import too_many_waiting
 from agent_server._store.records import Event, measure, now
+from agent_server._store.steering import read_told
 from agent_server.executor import (
     EventLimitError,
     JsonObject,
@@ -56,6 +58,10 @@ class RunExecution:
         self._readers = parts.readers
         self._settings = parts.settings
         self._underway = parts.underway
+        self._told = parts.told
+        self._has_read = (
+            -1
+        )  # That many times somebody may have been told something when nothing was left.
         self._on_lost = on_lost
         self._number = claim.started.number
         self._bytes = claim.stored_bytes
@@ -82,6 +88,17 @@ class RunExecution:
             )
             found += [one for one in read if one.number < self.claim.started.number]
             last = read[-1].number
+        return found
+
+    async def read_steered(self, after: int) -> Sequence[Any]:
+        """Return what the run was told after so many messages."""
+        count = self._told.count
+        if count == self._has_read:
+            return ()
+        # By the writer, which waits for a database that is away.
+        found = await self._writer.submit(read_told, self.claim.seq, after)
+        if not found:
+            self._has_read = count
         return found
 
     async def tell(self, type_: str, data: JsonObject) -> None:

@@ -10,7 +10,7 @@ from agent_server.settings import ServerSettings
 from .hub import Hub
 from .reading import Readers
 from .statistics import Tallies
-from .underway import Underway
+from .underway import Told, Underway
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +25,7 @@ class Parts:
         encryption: Encrypts and decrypts what is stored.
         hub: Pushes stored events to watchers.
         tallies: Counts the runs that ended here.
+        told: What says whether a run may have been told something.
         underway: The steps that are being made here.
     """
 
@@ -36,3 +37,4 @@ class Parts:
     hub: Hub
     tallies: Tallies
     underway: Underway
+    told: Told

@@ -5,14 +5,21 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from typing import override
+from typing import Any, override
 
 import sqlalchemy as sa
 
 from agent_server._store.events import read_events
 from agent_server._store.records import measure_json
 from agent_server._store.runs import RunRepository
-from agent_server.executor import ChecksAnswers, Executor, JsonObject
+from agent_server.executor import (
+    ChecksAnswers,
+    Executor,
+    JsonObject,
+    Problem,
+    RequestRefusedError,
+    Steerable,
+)
 from agent_server.runs import (
     NewAnswer,
     NewRun,
@@ -102,6 +109,20 @@ class RunService(Runs):
         asked = run.waiting_for
         if isinstance(self._executor, ChecksAnswers) and asked and asked.wait_id == new.wait_id:
             self._executor.check_answer(run.agent, asked.request, new.answer)
+
+    @override
+    async def steer(
+        self, run_id: str, message: Any, *, tenant: str, key: str | None = None
+    ) -> tuple[Run, bool]:
+        run = await self.get(run_id, tenant=tenant)
+        if not isinstance(self._executor, Steerable):
+            told = (
+                "expected to be absent: a run of this server is told nothing while it is under way"
+            )
+            raise RequestRefusedError(Problem(field="steer", message=told))
+        taken = self._executor.check_steer(run.agent, message)
+        is_new = await self._parts.writer.write(self._repository.steer, run_id, tenant, taken, key)
+        return await self.get(run_id, tenant=tenant), is_new
 
     @override
     async def delete(self, run_id: str, *, tenant: str) -> None:

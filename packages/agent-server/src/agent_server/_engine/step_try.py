@@ -1,12 +1,14 @@
 """A step that is made apart from its run, as its executor sees it."""
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from agent_server._store import apart
 from agent_server._store.apart import ApartRuns, StepBegun, Telling, Try
 from agent_server._store.records import Event, now
+from agent_server._store.steering import read_told
 from agent_server.executor import Executor, JsonObject, MakesSteps, Resumption
 from agent_server.runs import refuse_own_event
 
@@ -68,6 +70,10 @@ class StepTry:
         text = await dump_told(data)
         event = Event(number=0, type=type_, created_at=now(), text=text)
         await self._gathering.add(event)
+
+    async def read_steered(self, after: int) -> Sequence[Any]:
+        """Return what the run was told after so many messages."""
+        return await self._parts.writer.submit(read_told, self._try.hold.seq, after)
 
     async def keep(self, name: str, content: bytes) -> None:
         """Keep something for later steps."""

@@ -33,6 +33,17 @@ class _Step:
         self.context.run(_logger.warning, told, self.key, self.seconds)
 
 
+@dataclass(slots=True)
+class Told:
+    """How often runs may have been told something, so that nobody looks for it after every step.
+
+    Attributes:
+        count: The number; it grows.
+    """
+
+    count: int = 0
+
+
 class Underway:
     """The steps that are being made here."""
 

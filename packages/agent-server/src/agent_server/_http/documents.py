@@ -123,6 +123,16 @@ class AnswerRequest(_ClosedModel):
         return NewAnswer(wait_id=self.wait_id, answer=answer, key=key)
 
 
+class SteerRequest(_ClosedModel):
+    """A message for a run under way, which is no answer to what it waits for.
+
+    Attributes:
+        steer: What the run is told, as its agent takes it: a text, for one.
+    """
+
+    steer: Any
+
+
 class WaitingCallDocument(BaseModel):
     """A call that a run waits for.
 
@@ -346,7 +356,8 @@ class StateDocument(BaseModel):
 
 
 DESCRIBED: Final = (
-    *(RunRequest, CancelRequest, AnswerRequest, AgentsDocument, RunDocument, RunsDocument),
+    *(RunRequest, CancelRequest, AnswerRequest, SteerRequest),
+    *(AgentsDocument, RunDocument, RunsDocument),
     *(EventDocument, EventsDocument, ProblemDocument, StateDocument),
 )
 """The models of bodies and answers in the OpenAPI description."""

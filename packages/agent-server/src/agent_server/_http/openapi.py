@@ -34,6 +34,7 @@ _WORDS: Final = {
     503: "The database cannot be reached; `Retry-After` says when to ask again.",
 }
 _BODY: Final = (408, 413, 415, 422)
+_KEY: Final = {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"}
 _QUERIES: Final = (RunsQuery, EventsQuery)
 
 
@@ -120,10 +121,14 @@ def _build_paths() -> Json:
             **one,
             "post": _operation(
                 "answer_run",
-                "Give a run what it waits for; the same answer may come again.",
+                "Give a run what it waits for, or tell one under way something; the same may come again, a message with its `Idempotency-Key`.",
                 {200: run, 202: run},
                 (401, 403, 404, 409, *_BODY, 503),
-                requestBody={"required": True, "content": _content("AnswerRequest")},
+                parameters=[_parameter("Idempotency-Key", _KEY, where="header")],
+                requestBody={
+                    "required": True,
+                    "content": _content("AnswerRequest", "SteerRequest"),
+                },
             ),
         },
         "/v1/runs/{run_id}/events": {**one, "get": _build_events()},
@@ -134,13 +139,12 @@ def _build_create() -> Json:
     accepted = _json("RunDocument") | {
         "headers": {"Location": {"description": "Path of the run.", "schema": {"type": "string"}}}
     }
-    key = {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"}
     return _operation(
         "create_run",
         "Create a run, or return the run of an earlier request with the same `Idempotency-Key`.",
         {202: accepted, 200: accepted},
         (401, 403, *_BODY, 429, 503),
-        parameters=[_parameter("Idempotency-Key", key, where="header")],
+        parameters=[_parameter("Idempotency-Key", _KEY, where="header")],
         requestBody={"required": True, "content": _content("RunRequest")},
     )
 
@@ -210,5 +214,6 @@ def _json(model: str) -> Json:
     return {"description": f"A {model}.", "content": _content(model)}
 
 
-def _content(model: str, *, kind: str = "application/json") -> Json:
-    return {kind: {"schema": {"$ref": _REFERENCES.format(model=model)}}}
+def _content(*models: str, kind: str = "application/json") -> Json:
+    found = [{"$ref": _REFERENCES.format(model=model)} for model in models]
+    return {kind: {"schema": found[0] if len(found) == 1 else {"anyOf": found}}}

@@ -26,6 +26,7 @@ from agent_server.runs import (
     QueueFullError,
     RunActiveError,
     RunNotFoundError,
+    SteerConflictError,
     TooManyWatchersError,
     TooMuchUnreadError,
 )
@@ -209,6 +210,7 @@ def to_problem(error: Exception) -> ProblemError:
 
 _ANSWERS: Final[Mapping[type[Exception], tuple[int, str, int]]] = {
     AnswerConflictError: (409, "", 0),
+    SteerConflictError: (409, "", 0),
     RunActiveError: (409, "The run has not ended; cancel it first.", 0),
     RunNotFoundError: (404, "There is no such run.", 0),
     QueueFullError: (429, "Too many runs wait.", 10),

@@ -47,8 +47,8 @@ class Refusals:
         named = {} if tenant is None else {"tenant": tenant}
         with about(**named):
             _logger.warning(
-                "%d requests were refused with %d %s since the last line like this; the last: %s %s from %s",
-                *(number, status, HTTPStatus(status).phrase, scope["method"], path, client),
+                "requests were refused with %d %s, %d since the last line like this; the last: %s %s from %s",
+                *(status, HTTPStatus(status).phrase, number, scope["method"], path, client),
             )
 
     def of(self, tenant: str | None) -> Mapping[str, int]:

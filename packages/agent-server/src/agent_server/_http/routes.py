@@ -18,7 +18,14 @@ from stream_text import LARGE_TEXT, has_many_values
 
 from .access import find_caller, find_tenant, require_right_to, require_start
 from .bodies import build_model, parse_body, read_body, read_model, work_on_body
-from .documents import AnswerRequest, CancelRequest, RunRequest, describe_run, dump_events
+from .documents import (
+    AnswerRequest,
+    CancelRequest,
+    RunRequest,
+    SteerRequest,
+    describe_run,
+    dump_events,
+)
 from .metrics import METRICS_TYPE, render_metrics
 from .openapi import build_description
 from .problems import ProblemError, dump_json, refuse_field
@@ -171,14 +178,25 @@ async def cancel_run(request: Request) -> Response:
 
 
 async def answer_run(request: Request) -> Response:
-    """Give a run what it waits for: 202, or 200 if the same answer came before."""
-    asked = await read_model(request, AnswerRequest)
-    given = asked.to_answer(find_caller(request).key)
-    require_right_to(request, given.answer)
-    run, is_new = await find_runs(request).answer(
-        _run_id(request), given, tenant=find_tenant(request)
-    )
+    """Give a run what it waits for, or tell one under way something: 202, or 200 if the same came before."""
+    body = await read_body(request)
+    asked = await work_on_body(body, _read_input, body)
+    runs, run_id, tenant = find_runs(request), _run_id(request), find_tenant(request)
+    if isinstance(asked, SteerRequest):
+        require_start(request)
+        key = read_idempotency_key(request)
+        run, is_new = await runs.steer(run_id, asked.steer, tenant=tenant, key=key)
+    else:
+        given = asked.to_answer(find_caller(request).key)
+        require_right_to(request, given.answer)
+        run, is_new = await runs.answer(run_id, given, tenant=tenant)
     return to_json(describe_run(run), HTTPStatus.ACCEPTED if is_new else HTTPStatus.OK)
+
+
+def _read_input(body: bytes) -> AnswerRequest | SteerRequest:
+    value = parse_body(body)
+    is_message = isinstance(value, dict) and "steer" in value
+    return build_model(SteerRequest if is_message else AnswerRequest, value)
 
 
 async def read_events(request: Request) -> Response:

@@ -2,7 +2,7 @@
 
 Nothing but the run's events decides them, so they are the same in every read and on every server.
 
-Source: docs/contracts/agent-events.md, V1 to V6.
+Source: docs/contracts/agent-events.md, V1 to V7.
 """
 
 from collections.abc import Callable, Sequence

@@ -24,6 +24,7 @@ from .open_runs import is_of
 from .records import Event, decrypt_text, digest, measure
 from .schema import encryption_keys, marks, runs, steps
 from .servers import Server, requeue
+from .steering import IS_TOLD
 from .writer import Write
 
 
@@ -276,7 +277,7 @@ def read_held(
 def read_steps(connection: sa.Connection, hold: Hold, encryption: Encryption) -> dict[str, bytes]:
     """Return the results of all recorded steps, by their keys."""
     found = sa.select(steps.c.key, steps.c.result).where(
-        steps.c.run == hold.seq, sa.func.substr(steps.c.key, 1, len(_KEPT)) != _KEPT
+        steps.c.run == hold.seq, sa.func.substr(steps.c.key, 1, len(_KEPT)) != _KEPT, ~IS_TOLD
     )
     return {row.key: encryption.decrypt(row.result) for row in connection.execute(found)}
 

@@ -1,7 +1,7 @@
 """Ending runs: the last event and the last state, in one transaction."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,6 +13,7 @@ from .clock import clock
 from .records import Event, dump_events
 from .schema import events, marks, runs, steps
 from .signals import EMITTED
+from .steering import IS_TOLD, MOST, read_told
 from .webhooks import notify
 from .writer import Write
 
@@ -38,6 +39,8 @@ _END = (
 _FORGET_STEPS = [
     sa.delete(table).where(table.c.run == sa.bindparam("over")) for table in (steps, marks)
 ]
+# What the run was told and has not read yet, it reads when it goes on.
+_FORGET_PART = [_FORGET_STEPS[0].where(~IS_TOLD), _FORGET_STEPS[1]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +107,7 @@ def last_event(ending: RunEnding, *, number: int) -> Event:
 
 
 def write_end(
-    write: Write, seq: int, ending: RunEnding, emitted: Sequence[Event], *, stored_bytes: int
+    write: Write, seq: int, ending: RunEnding, emitted: list[Event], *, stored_bytes: int
 ) -> None:
     """Store a run's end.
 
@@ -112,9 +115,10 @@ def write_end(
         write: The transaction.
         seq: The run, which this server may end.
         ending: How it ends.
-        emitted: The events to store; the last is that of the end.
+        emitted: The events to store; the last is that of the end, which becomes another one if the run was told what nobody has read.
         stored_bytes: The size of the run so far.
     """
+    ending = _with_unread(write, seq, ending, emitted)
     body = write.encryption.encrypt(dump_events(emitted))
     result = None if ending.result is None else write.encryption.encrypt(ending.result.to_json())
     kept = None if ending.result is None else ending.result.state
@@ -134,9 +138,22 @@ def write_end(
     notify(write, seq, ending.status)
 
 
-def forget_steps(write: Write, seq: int) -> None:
-    """Delete the steps of a run that no attempt needs any more: those that were recorded, and the marks of those that were begun."""
-    for statement in _FORGET_STEPS:
+def _with_unread(write: Write, seq: int, ending: RunEnding, emitted: list[Event]) -> RunEnding:
+    """Return an end that says what the run was told too late."""
+    result = ending.result
+    if result is None or not (unread := read_told(write, seq, result.steered, 1)):
+        return ending
+    # Nearly always there is none, for which one row is looked for.
+    unread += read_told(write, seq, result.steered + 1, MOST)
+    details = {**result.details, "unread": [*result.details.get("unread", ()), *unread]}
+    told = with_result(replace(result, details=details))
+    emitted[-1] = last_event(told, number=emitted[-1].number)
+    return told
+
+
+def forget_steps(write: Write, seq: int, *, is_over: bool = True) -> None:
+    """Delete the steps of a run, or of a part of it, that no attempt needs any more: those that were recorded, and the marks of those that were begun."""
+    for statement in _FORGET_STEPS if is_over else _FORGET_PART:
         write.connection.execute(statement, {"over": seq})
 
 
@@ -149,8 +166,9 @@ def write_events(write: Write, seq: int, emitted: Sequence[Event], body: bytes) 
 
 def end_idle(write: Write, row: sa.Row[Any], ending: RunEnding) -> Ended:
     """End a run that no server executes."""
-    event = last_event(ending, number=row.last_event + 1)
-    write_end(write, row.seq, ending, [event], stored_bytes=row.bytes)
+    emitted = [last_event(ending, number=row.last_event + 1)]
+    write_end(write, row.seq, ending, emitted, stored_bytes=row.bytes)
+    [event] = emitted
     return Ended(
         seq=row.seq,
         run_id=row.run_id,

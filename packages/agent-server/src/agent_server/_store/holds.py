@@ -107,7 +107,7 @@ def record_step(
     return is_claimed
 
 
-def end(write: Write, hold: Hold, ending: RunEnding, emitted: Sequence[Event]) -> bool:
+def end(write: Write, hold: Hold, ending: RunEnding, emitted: list[Event]) -> bool:
     """Store the end of a run, and return whether it still belonged to this server.
 
     A repeated commit whose first outcome was unknown may find the run ended, and counts as no longer belonging to this server.
@@ -151,7 +151,7 @@ def wait(
         "bytes": row[runs.c.bytes] + len(body),
     }
     write.connection.execute(_WAIT, values)
-    forget_steps(write, hold.seq)
+    forget_steps(write, hold.seq, is_over=False)
     notify(write, hold.seq, "waiting", wait_id=wait_id)
     if row[runs.c.cancel_requested]:
         # Since no server has it any more, none would hear of the cancel.

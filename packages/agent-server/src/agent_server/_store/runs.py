@@ -46,6 +46,7 @@ from .records import (
 from .schema import SEEN, answers, labels, runs
 from .servers import Server
 from .signals import CANCELLED, QUEUED
+from .steering import tell_run
 from .writer import Write
 
 
@@ -259,6 +260,16 @@ class RunRepository:
         write.connection.execute(sa.insert(answers).values(seen))
         write.signals.add(QUEUED)
         return True
+
+    def steer(
+        self, write: Write, run_id: str, tenant: str, message: Any, key: str | None
+    ) -> bool | Exception:
+        """Store what a run under way is told, and return whether it is new; with the same idempotency key it may come again."""
+        try:
+            row = self._find(write.connection, sa.select(*SEEN).with_for_update(), run_id, tenant)
+        except RunNotFoundError as error:
+            return error
+        return tell_run(write, row, message, key)
 
     def delete(self, write: Write, run_id: str, tenant: str) -> Exception | None:
         """Delete a run that has ended."""

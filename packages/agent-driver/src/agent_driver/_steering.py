@@ -1,0 +1,48 @@
+"""What a run under way is told, on its way from whoever says it to the run."""
+
+from collections.abc import Iterable
+
+from agent_loop import AgentRun, Message, Steered
+
+
+class Steers:
+    """What a run is told while it is played.
+
+    Args:
+        run: The run; from now on what `AgentRun.steer` is given comes to it only from here.
+        known: The number of the last that it was told before.
+
+    Attributes:
+        known: The number of the last that is known.
+    """
+
+    def __init__(self, run: AgentRun, known: int) -> None:
+        self._run = run
+        self.known = known
+        self._arrived: dict[int, Steered] = {}
+        self._had = set[int]()
+        self._said = list(run.read_steered())
+
+    def read(self) -> tuple[Steered, ...]:
+        """Return what was said to this run since, under the next numbers."""
+        said, self._said = [*self._said, *self._run.read_steered()], []
+        return self.number(self.known, said)
+
+    def number(self, after: int, said: Iterable[Message]) -> tuple[Steered, ...]:
+        """Return what was said under the numbers after one."""
+        told = tuple(Steered(number=n, messages=(one,)) for n, one in enumerate(said, after + 1))
+        self.known = max([self.known, *(one.number for one in told)])
+        return told
+
+    def add(self, told: Iterable[Steered]) -> None:
+        """Note what the run is to be told. Calls that are made at once may all have heard the same."""
+        for one in told:
+            self.known = max(self.known, one.number)
+            if one.number not in self._had:
+                self._had.add(one.number)
+                self._arrived[one.number] = one
+
+    def take(self) -> list[Steered]:
+        """Return what the run is to be told now, in order."""
+        arrived, self._arrived = self._arrived, {}
+        return [arrived[number] for number in sorted(arrived)]
