@@ -49,7 +49,7 @@ class Apart:
         return ()
 
     async def tell(self, type_, data):
-        self.untold.append(Event(number=0, type=type_, created_at=1, text=dump_json(data)))
+        self.untold.append(Event(number=0, type=type_, created_at=1, text=dump_json(data).encode()))
 
     async def step(self, key, _work, /, *, request=b""):
         self.requests.append(request)

@@ -75,7 +75,8 @@ async def process(database, executor=None, *, named="temporal", **settings):
 def telling(*texts, first=0):
     """Return events that a run tells after some others."""
     events = [
-        Event(number=0, type="text", created_at=1, text=f'{{"text":"{text}"}}') for text in texts
+        Event(number=0, type="text", created_at=1, text=b'{"text":"%b"}' % text.encode())
+        for text in texts
     ]
     return Telling(first=first, events=events)
 

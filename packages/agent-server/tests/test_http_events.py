@@ -1,5 +1,6 @@
 import asyncio
 import json
+import tracemalloc
 from datetime import UTC, datetime
 
 from httpx_sse import aconnect_sse
@@ -253,7 +254,40 @@ async def test_what_is_kept_for_others_is_bounded_however_many_come_back(tmp_pat
     texts = [(await _follow(tmp_path, one))[0][0] for one in runs]
 
     assert [len(_ids(text)) for text in texts] == list(range(10, 1, -1))
-    assert len(events[-1].shared) == 5
+    assert len(events[-1].shared) == 6
+
+
+async def test_what_is_emitted_goes_to_those_who_watch_without_being_parsed(tmp_path):
+    many, may_go_on, started = 20_000, asyncio.Event(), asyncio.Event()
+
+    async def tell(run):
+        started.set()
+        await may_go_on.wait()
+        # One object, of which only somebody who parses the text makes many.
+        await run.tell("many", {"value": [{"a": "é"}] * many})
+        await run.tell("few", {"value": "é"})
+        return RunResult(status="succeeded")
+
+    async with listening(tmp_path, executor(tell=tell)) as (port, runs), client_at(port) as client:
+        path = (await post(client, {"agent": "tell"})).headers["location"]
+        await started.wait()
+        tracemalloc.start()
+        following = asyncio.create_task(client.get(f"{path}/events", headers=_STREAM))
+        await until(lambda: runs.statistics().watchers)
+        may_go_on.set()
+        told = (await following).text
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        again = (await client.get(f"{path}/events", headers=_STREAM)).text
+
+    live, stored = (
+        [json.loads(line[6:]) for line in one.splitlines() if line.startswith("data: ")]
+        for one in (told, again)
+    )
+    assert live == stored
+    assert live[1]["data"]["value"] == [{"a": "é"}] * many
+    assert '"value":"é"' in told
+    assert peak < many * 200  # a parsed object takes more
 
 
 async def test_an_event_that_an_executor_does_not_show_takes_no_frame(tmp_path):

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
-from typing import Any, Literal, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkable
 
 
 __all__ = [
@@ -306,7 +306,7 @@ class StoredEvent:
         created_at: When it was emitted, in UTC.
         data: Its data, which must not be changed: all watchers of a run share it.
         size: About how many characters its data has as JSON, measured once for all watchers; 0 for an event that was not stored.
-        shared: A cache for what is built from the event once and sent to many, such as the bytes of a stream's frame.
+        shared: A cache for what is built from the event once and sent to many, such as the bytes of a stream's frame; also the JSON of `data`, under that name, where it is known.
     """
 
     number: int
@@ -315,6 +315,15 @@ class StoredEvent:
     data: JsonObject
     size: int = field(default=0, compare=False, repr=False)
     shared: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)
+
+    if not TYPE_CHECKING:  # which would take any name for one of an event's
+
+        def __getattr__(self, name: str) -> Any:
+            """Return the data of an event of which only the JSON is known so far; most who watch need no more."""
+            if name != "data":
+                raise AttributeError(name)
+            object.__setattr__(self, name, json.loads(self.shared[name]))
+            return self.data
 
 
 class Execution(Protocol):

@@ -52,7 +52,7 @@ class Told:
     def to_telling(self) -> Telling:
         """Return them in the form in which they are stored."""
         events = [
-            Event(number=0, type=type_, created_at=created_at, text=dump_json(data))
+            Event(number=0, type=type_, created_at=created_at, text=dump_json(data).encode())
             for type_, created_at, data in self.events
         ]
         return Telling(first=self.first, events=events)

@@ -73,7 +73,7 @@ class Lines:
     """Lines that arrived together, without their line ends."""
 
     source: Source
-    lines: Sequence[bytes]
+    lines: list[bytes]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,7 +268,7 @@ class _Supervisor:
             or self._received_lines > self._limits.max_output_lines
         )
 
-    async def _report(self, source: Source, lines: Sequence[bytes]) -> None:
+    async def _report(self, source: Source, lines: list[bytes]) -> None:
         if lines:
             await self.events.put(Lines(source=source, lines=lines))
 

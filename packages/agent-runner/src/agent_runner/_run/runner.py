@@ -184,6 +184,7 @@ class _Run:
         outputs: list[Output] = [classify(line) for line in event.lines]
         types = [output.type for output in outputs]
         self._log.write_lines(event.source, event.lines, types=types)
+        event.lines.clear()  # They may be large, and who waits for the next holds on to them.
         self._wrote_errors = self._wrote_errors or event.source == "stderr"
         for output in outputs:
             if isinstance(output, JsonOutput) and output.metadata:

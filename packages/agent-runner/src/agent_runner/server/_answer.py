@@ -6,7 +6,7 @@ from typing import Any
 from agent_runner._output.outputs import ErrorOutput, JsonOutput, Output, TextOutput
 from agent_runner._run.result import RunResult as ScriptResult
 from agent_server.executor import RunResult
-from stream_text import dump_json
+from stream_text import dump_json, has_many_values
 
 from .usage import sum_usage
 
@@ -36,7 +36,10 @@ class ScriptAnswer:
         """Take the next output."""
         match output:
             case JsonOutput(value=value):
-                self._values = [value]
+                # Each value has two characters at least: what is too large at first sight is not held, since it takes many times its size.
+                self._values = [
+                    None if has_many_values(value, most=_MAX_CHARACTERS // 2) else value
+                ]
             case TextOutput(text=text):
                 # One more for the line break between two texts.
                 self._characters += len(text) + 1

@@ -275,10 +275,10 @@ class _Attempt:
         return replace(result, status="failed", output=None, **failed)
 
     async def _show(self, output: Output) -> None:
-        self._answer.add(output)
         emitted = output.to_dict()
         self._recorder.record_output(emitted)
         await self._run.tell(output.type, emitted)
+        self._answer.add(output)
 
 
 def _attempt_id(run: Execution, attempt: int) -> str:

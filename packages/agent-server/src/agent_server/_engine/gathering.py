@@ -85,9 +85,10 @@ class Gathering:
         self._room = asyncio.Event()
 
 
-async def dump_told(data: JsonObject) -> str:
+async def dump_told(data: JsonObject) -> bytes:
     """Return the data of an event as JSON, much of it written outside the event loop."""
-    return await asyncio.to_thread(dump_json, data) if has_many_values(data) else dump_json(data)
+    is_large = has_many_values(data)
+    return (await asyncio.to_thread(dump_json, data) if is_large else dump_json(data)).encode()
 
 
 async def try_step(work: StepWork, *, retries: int, after_events: bool = False) -> bytes:

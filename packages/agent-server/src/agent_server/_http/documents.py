@@ -19,6 +19,7 @@ from pydantic import (
 
 from agent_server.executor import Approval, InputAnswer, RunResult
 from agent_server.runs import NewAnswer, Run, RunStatus, StoredEvent, WaitingFor
+from stream_text import LARGE_TEXT
 
 from .problems import dump_json
 
@@ -425,13 +426,15 @@ def dump_event(event: StoredEvent) -> bytes:
     """Return an event as JSON, which is encoded only once."""
     encoded = event.shared.get("json")
     if encoded is None:
-        document = {
-            "number": event.number,
-            "type": event.type,
-            "created_at": _format_time(event.created_at),
-            "data": event.data,
-        }
-        encoded = event.shared["json"] = dump_json(document)
+        data = event.shared.get("data")
+        # With escapes it takes more bytes, and nobody can read it; in what is large they cost less than to parse it.
+        if data is None or (len(data) <= LARGE_TEXT and rb"\u" in data):
+            data = dump_json(event.data)
+        created_at = _format_time(event.created_at)
+        head = {"number": event.number, "type": event.type, "created_at": created_at}
+        encoded = b"".join((dump_json(head)[:-1], b',"data":', data, b"}"))
+        if len(encoded) <= LARGE_TEXT:  # Else its frame is kept, which holds nothing else.
+            event.shared["json"] = encoded
     return encoded
 
 

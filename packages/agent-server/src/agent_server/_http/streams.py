@@ -35,8 +35,8 @@ type Frames = AsyncGenerator[tuple[int, Callable[[], bytes]]]
 _AWAY_SECONDS: Final = 1.0
 _BEATS: Final = 10  # How often all streams are checked within `keep_alive_seconds`.
 _COMMENT: Final = b": keep-alive\n\n"
-# How many forms of events are kept for other streams, besides the JSON of the last.
-_MOST_SHARED: Final = 4
+# How many forms of events are kept for other streams, besides the JSON of the last and of its data.
+_MOST_SHARED: Final = 5
 # Line readers that follow Unicode instead of the event stream standard take these for line ends.
 _LINE_ENDS: Final = {
     end.encode(): f"\\u{ord(end):04x}".encode() for end in ("\u0085", "\u2028", "\u2029")
@@ -59,7 +59,7 @@ def build_frame(data: bytes, *, number: int | None = None, type_: str | None = N
     head = b"" if number is None else b"id: %d\n" % number
     if type_ is not None:
         head += b"event: " + type_.encode(errors="replace") + b"\n"
-    return head + b"data: " + data + b"\n\n"
+    return b"".join((head, b"data: ", data, b"\n\n"))  # what is large is copied once
 
 
 def project_event(event: StoredEvent) -> bytes:

@@ -36,18 +36,18 @@ class Event:
         number: Its number in the run.
         type: Its type.
         created_at: In microseconds since 1970.
-        text: Its data as JSON.
+        text: Its data as JSON in ASCII.
     """
 
     number: int
     type: str
     created_at: int
-    text: str
+    text: bytes
 
     @classmethod
     def emit(cls, number: int, type_: str, data: JsonObject) -> Self:
         """Return an event that is emitted now."""
-        return cls(number=number, type=type_, created_at=now(), text=dump_json(data))
+        return cls(number=number, type=type_, created_at=now(), text=dump_json(data).encode())
 
 
 _MOST_MEASURED = 1000
@@ -78,9 +78,11 @@ def to_datetime(microseconds: int) -> datetime:
 
 def dump_events(events: Iterable[Event]) -> bytes:
     """Return a batch of events as JSON, without their numbers."""
-    # The data is JSON already, so it goes in as it is.
-    rows = (f"[{dump_json(one.type)},{one.created_at},{one.text}]" for one in events)
-    return f"[{','.join(rows)}]".encode()
+    # The data is JSON already, so it goes in as it is, and is copied no more than it has to be: it may be large.
+    rows = (
+        b"[%b,%d,%b]" % (dump_json(one.type).encode(), one.created_at, one.text) for one in events
+    )
+    return b"[%b]" % b",".join(rows)
 
 
 def load_events(first: int, body: bytes) -> list[StoredEvent]:
@@ -99,13 +101,16 @@ def load_events(first: int, body: bytes) -> list[StoredEvent]:
 
 def to_stored(event: Event) -> StoredEvent:
     """Return an event in the form in which it will be read."""
-    return StoredEvent(
+    stored = StoredEvent(
         number=event.number,
         type=event.type,
         created_at=to_datetime(event.created_at),
-        data=json.loads(event.text),
+        data={},
         size=len(event.text),
+        shared={"data": event.text},
     )
+    object.__delattr__(stored, "data")  # It is parsed for who looks at it.
+    return stored
 
 
 def load_run(row: sa.Row[Any], encryption: Encryption) -> Run:
