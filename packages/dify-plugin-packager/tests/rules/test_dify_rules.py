@@ -17,6 +17,7 @@ from dify_plugin_packager.rules import (
 MODEL, AGENT, TOOL = "echo_model", "small_agent", "demo_tools"
 MANIFEST, STEPS, WORDS = "manifest.yaml", "strategies/steps.yaml", "tools/words.yaml"
 PROVIDER, ECHO, DEMO = "provider/echo.yaml", "models/llm/echo-1.yaml", "provider/demo.yaml"
+OTHER = "provider/other.yaml"
 BASE_URL = "variable: openai_api_base, label: { en_US: Base URL }, type: text-input"
 BREAKS = "would break in Dify 1.10.0 to 1.17.0"
 
@@ -39,6 +40,15 @@ BROKEN = [
     (TOOL, WORDS, "type: string", "type: model-selector", "'parameters.0.scope': expected a kind of model", "the workflow editor crashes"),
     (TOOL, DEMO, "required: false", "required: false\n    scope: tool-call&llm", "'credentials_for_provider.token.scope': expected one of all", "it cannot be uploaded"),
     (TOOL, DEMO, "tags: [utilities]", "tags: [other, agent]", "provider/demo.yaml: 'identity.tags.1': expected one of search, image", "it cannot be uploaded"),
+    (TOOL, DEMO, "credentials_for_provider:", "oauth_schema: {}\ncredentials_for_provider:", "'oauth_schema.client_schema': expected a list, which may be empty", "it cannot be uploaded"),
+    (TOOL, DEMO, "type: secret-input", "type: any", "'credentials_for_provider.token.type': expected one of app-selector", "it cannot be uploaded"),
+    # Data sources and triggers
+    ("datasources", OTHER, "provider_type:", "oauth_schema: { client_schema: [] }\nprovider_type:", "'oauth_schema.credentials_schema': expected a list", "it cannot be uploaded"),
+    ("triggers", OTHER, "constructor: {", "constructor: { oauth_schema: null,", "'subscription_constructor.oauth_schema.client_schema': expected a list", "it cannot be uploaded"),
+    ("triggers", OTHER, "constructor: {", "constructor: { oauth_schema: { credentials_schema: [], client_schema: [{ name: a, type: number }] },", "'subscription_constructor.oauth_schema.client_schema.0.type': expected one of app-selector", "it cannot be uploaded"),
+    ("triggers", OTHER, "subscription_schema: { key: {", "subscription_schema: { key: { type: number }, other: {", "'subscription_schema.key.type': expected one of app-selector", "it cannot be uploaded"),
+    ("triggers", OTHER, "parameters: [{", "parameters: [{ name: secret, type: secret-input, label: { en_US: S } }, {", "'subscription_constructor.parameters.0.type': expected a type that Dify knows, got 'secret-input'", "it cannot be uploaded"),
+    ("triggers", OTHER, "parameters: [{", "parameters: [{ default: {}, ", "'subscription_constructor.parameters.0.default': expected no object", "it cannot be uploaded"),
     # Models
     (MODEL, PROVIDER, "[llm]", "[llm, text2img]", "'supported_model_types': expected no text2img", "it cannot be uploaded"),
     (MODEL, PROVIDER, "[predefined-model]", "[predefined-model, customizable-model]", "'model_credential_schema': expected one", "its form is empty"),

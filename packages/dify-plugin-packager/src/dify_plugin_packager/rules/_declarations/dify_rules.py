@@ -3,7 +3,7 @@
 Each rule holds for the releases of Dify from one on and before another; most hold for all that are known. Tried on the official plugins: they
 work, so a rule that finds one broken is wrong.
 
-Source: docs/evidence/dify-declarations.md, R2 to R9, G1, S1 to S32, T1, T2, T3, T5, T9, T13, M1, M2, M4, M5, M22, M24, M26, M27, M31 and N2; docs/evidence/responses-api.md, R14.
+Source: docs/evidence/dify-declarations.md, R2 to R9, G1, S1 to S32, T1 to T5, T9, T13 to T15, M1, M2, M4, M5, M22, M24, M26, M27, M31 and N2; docs/evidence/responses-api.md, R14.
 """
 
 import re
@@ -42,6 +42,14 @@ class _Report:
 
 _MODELS = frozenset({"llm", "text-embedding", "rerank", "tts", "speech2text", "moderation"})
 _SCOPES = _MODELS | {"all", "chat", "workflow", "completion", "vision", "custom", "builtin"}
+_CREDENTIAL_TYPES = frozenset(
+    {"secret-input", "text-input", "select", "boolean", "app-selector", "model-selector"}
+    | {"array[tools]"}
+)
+_EVENT_TYPES = frozenset(
+    {"string", "number", "boolean", "select", "dynamic-select", "checkbox", "file", "files"}
+    | {"app-selector", "model-selector", "array", "object"}
+)
 # Dify knows a manifest's tags `agent` and `trigger`, but not a provider's.
 _TAGS = tuple(tag for tag in PLUGIN_TAGS.split() if tag not in {"agent", "trigger"})
 # Semantic versions, which Dify's web page compares; the daemon takes shorter ones as well.
@@ -54,6 +62,8 @@ _SHOWN_WITHOUT_FIELD = frozenset({"__model_type", "__model_name"})
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 # A node's own outputs, of which Dify takes no variables.
 _OUTPUTS = frozenset({"text", "json", "files"})
+
+_NOT_UPLOADED = "it cannot be uploaded"
 
 # The versions of Dify that first took such declarations.
 _POLLS = (1, 15, 0)
@@ -103,7 +113,7 @@ def check_tags(
         taken = f", as {path} has none and takes these"
     expected = f"one of {', '.join(_TAGS)}{taken}"
     reports = (
-        _break(f"{field}.{index}", f"{expected}, got {tag!r:.80}", "it cannot be uploaded")
+        _break(f"{field}.{index}", f"{expected}, got {tag!r:.80}", _NOT_UPLOADED)
         for index, tag in enumerate(tags)
         if tag not in _TAGS
     )
@@ -270,17 +280,58 @@ def _check_outputs(content: JsonObject) -> Iterator[_Report]:
         yield _advise(f"output_schema.properties.{name}", text)
 
 
+def _check_trigger_provider(provider: JsonObject) -> Iterator[_Report]:
+    yield from _check_credentials("subscription_schema", provider.get("subscription_schema"))
+    constructor, where = object_at(provider, "subscription_constructor"), "subscription_constructor"
+    for index, parameter in enumerate(objects_at(constructor, "parameters")):
+        field, kind = f"{where}.parameters.{index}", parameter.get("type")
+        if str(kind) not in _EVENT_TYPES:
+            yield _break(
+                f"{field}.type", f"a type that Dify knows, got {kind!r:.80}", _NOT_UPLOADED
+            )
+        if is_object(parameter.get("default")):
+            yield _break(f"{field}.default", "no object", _NOT_UPLOADED)
+    # The daemon takes null for an empty one here; of tools and data sources, for none.
+    empty: JsonObject = {"oauth_schema": {}} if constructor.get("oauth_schema", 0) is None else {}
+    yield from _check_accounts({**constructor, **empty}, f"{where}.")
+
+
+def _check_accounts(holder: JsonObject, place: str = "") -> Iterator[_Report]:
+    """Check the forms of what somebody logs in with, at which the daemon hardly looks."""
+    yield from _check_credentials(f"{place}credentials_schema", holder.get("credentials_schema"))
+    if not is_object(holder.get("oauth_schema")):
+        return
+    for key in ("client_schema", "credentials_schema"):
+        where, fields = f"{place}oauth_schema.{key}", holder["oauth_schema"].get(key)
+        if fields is None:
+            yield _break(where, "a list, which may be empty", _NOT_UPLOADED)
+        yield from _check_credentials(where, fields)
+
+
+def _check_credentials(where: str, fields: Any) -> Iterator[_Report]:
+    """Check the types of a form's fields, which are a list or have their names as keys."""
+    named = fields.items() if is_object(fields) else enumerate(list_at({"": fields}, ""))
+    for name, field in named:
+        if is_object(field) and str(field.get("type")) not in _CREDENTIAL_TYPES:
+            known = ", ".join(sorted(_CREDENTIAL_TYPES))
+            text = f"one of {known}, got {field.get('type')!r:.80}"
+            yield _break(f"{where}.{name}.type", text, _NOT_UPLOADED)
+
+
 def _check_tool_provider(provider: JsonObject) -> Iterator[_Report]:
+    yield from _check_credentials(
+        "credentials_for_provider", provider.get("credentials_for_provider")
+    )
     for name, credential in object_at(provider, "credentials_for_provider").items():
         scope = credential.get("scope") if is_object(credential) else None
         if scope is not None and scope not in _SCOPES:
             where = f"credentials_for_provider.{name}.scope"
-            yield _break(where, f"one of {', '.join(sorted(_SCOPES))}", "it cannot be uploaded")
+            yield _break(where, f"one of {', '.join(sorted(_SCOPES))}", _NOT_UPLOADED)
 
 
 def _check_model_provider(provider: JsonObject) -> Iterator[_Report]:
     if "text2img" in list_at(provider, "supported_model_types"):
-        yield _break("supported_model_types", "no text2img", "it cannot be uploaded")
+        yield _break("supported_model_types", "no text2img", _NOT_UPLOADED)
     if not provider.get("icon_small"):
         yield _advise("icon_small", "an icon, which Dify's lists show")
     if "customizable-model" in list_at(provider, "configurate_methods") and not provider.get(
@@ -315,7 +366,7 @@ def _check_credential(where: str, field: JsonObject, known: set[Any]) -> Iterato
 def _check_model(model: JsonObject) -> Iterator[_Report]:
     properties = object_at(model, "model_properties")
     if model.get("model_type") == "text2img":
-        yield _break("model_type", "another type than text2img", "it cannot be uploaded")
+        yield _break("model_type", "another type than text2img", _NOT_UPLOADED)
     if not isinstance(properties.get("context_size", 0), int):
         where = "model_properties.context_size"
         yield _break(where, "a whole number", "the model's calls fail in apps")
@@ -331,8 +382,10 @@ _CHECKS: Mapping[tuple[str, str], tuple[Callable[[JsonObject], Iterator[_Report]
     ("manifest", ""): (_check_manifest,),
     ("agent_strategies", "item"): (_check_strategy, _check_defaults, _check_outputs),
     ("datasources", "item"): (_check_defaults,),
+    ("datasources", "provider"): (_check_accounts,),
     ("tools", "item"): (_check_tool, _check_defaults, _check_outputs),
-    ("tools", "provider"): (_check_tool_provider,),
+    ("tools", "provider"): (_check_tool_provider, _check_accounts),
+    ("triggers", "provider"): (_check_trigger_provider,),
     ("models", "provider"): (_check_model_provider,),
     ("models", "model"): (_check_model,),
 }
