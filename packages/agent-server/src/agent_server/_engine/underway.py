@@ -35,7 +35,7 @@ class _Step:
 
 @dataclass(slots=True)
 class Told:
-    """How often runs may have been told something, so that nobody looks for it after every step.
+    """A count of how often runs may have been told something, so that nobody looks for it after every step.
 
     Attributes:
         count: The number; it grows.
