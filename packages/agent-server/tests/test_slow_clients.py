@@ -341,8 +341,9 @@ async def test_answers_are_not_built_for_clients_that_have_left(tmp_path, monkey
     assert len(read) == begun + 1
 
 
-async def test_a_broken_connection_is_not_written_to(tmp_path, caplog):
-    begun, left = asyncio.Event(), asyncio.Event()
+async def test_connections_that_break_or_are_not_read_fill_no_log(tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr("agent_server._http.server._LAST_ANSWERS_SECONDS", 0.1)
+    begun, left, paused = asyncio.Event(), asyncio.Event(), _note_pauses(monkeypatch)
 
     async def answer(_request):
         begun.set()
@@ -350,7 +351,10 @@ async def test_a_broken_connection_is_not_written_to(tmp_path, caplog):
         return Answer("x" * _HEAVY)
 
     routes = [Route("/large", answer)]
-    async with listening(tmp_path, routes=routes, client_seconds=60) as (port, _):
+    async with (
+        AsyncExitStack() as stack,
+        listening(tmp_path, routes=routes, client_seconds=60) as (port, _),
+    ):
         raw = Raw(port)
         async with raw:
             # Behind a request that is followed by another nothing is read that would tell.
@@ -359,8 +363,15 @@ async def test_a_broken_connection_is_not_written_to(tmp_path, caplog):
             raw.reset()
         left.set()
         await until(lambda: not _held(port)[1], every=0.1)
+        told = [*caplog.records]
+        paused.clear()
+        unread = await stack.enter_async_context(Raw(port, buffer=4096))
+        await unread.send(b"GET /large HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        await until(lambda: paused)
 
-    assert not caplog.records
+    assert not told
+    [record] = caplog.records
+    assert record.message.startswith("Cancel 1 running task(s)")
 
 
 async def test_streams_of_a_response_hold_nothing_of_its_input(tmp_path):

@@ -135,7 +135,12 @@ class PatientProtocol(H11Protocol):
             await send(message)
 
         scope["extensions"] = {CHUNKS: self._write_chunk}
-        await self._app(scope, receive, follow)
+        try:
+            await self._app(scope, receive, follow)
+        except asyncio.CancelledError:
+            # The server has stopped, and its last answers were not read: for uvicorn, no fault of the application's.
+            self.cycle.disconnected = True
+            self.transport.abort()
 
     async def _write_chunk(self, data: bytes) -> None:
         """Write a piece directly to the transport: for a thousand streams, h11 and the middleware would cost as much as the kernel."""
