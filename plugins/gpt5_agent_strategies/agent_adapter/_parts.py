@@ -16,6 +16,7 @@ from dify_plugin.entities.model.message import (
     VideoPromptMessageContent,
 )
 
+from agent_loop import Message
 from agent_tooling import FILE_FEATURES
 from stream_text import render_omission
 
@@ -34,6 +35,7 @@ _CLASSES: Mapping[str, type[MultiModalPromptMessageContent]] = {
 }
 IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"})
 """The types that models read as images, all recognisable by their first bytes."""
+_FILES = "Files, in this order"
 _UNREAD = "this model does not read it"
 
 
@@ -81,9 +83,14 @@ def name_files(content: Sequence[Part]) -> list[Part]:
     return named
 
 
+def names_files(content: Sequence[Part]) -> bool:
+    """Return whether parts begin with the names of their files, as a tool's result does."""
+    return bool(content) and str(content[0].get("text")).startswith(f"{_FILES}: ")
+
+
 def list_files(names: Iterable[str]) -> str:
     """Return a line with the names of files."""
-    return f"Files, in this order: {', '.join(names)}"
+    return f"{_FILES}: {', '.join(names)}"
 
 
 def is_readable(kind: str, model: Model) -> bool:
@@ -107,6 +114,14 @@ def read_part(part: PromptMessageContent, model: Model, at_hand: FilesAtHand) ->
     if at_hand.are_offered and (members.get("base64_data") or members.get("url")):
         members["filename"] = _put_at_hand(members, at_hand)
     return members if is_readable(kind, model) else unread(kind, members.get("filename", ""))
+
+
+def hold_files(message: Message, at_hand: FilesAtHand) -> Message:
+    """Put the files of a message that was sent in an earlier turn at hand, by the names that they had, and return it."""
+    for part in () if isinstance(message.content, str) else message.content:
+        if at_hand.are_offered and part.get("filename"):
+            _put_at_hand(part, at_hand)
+    return message
 
 
 def _put_at_hand(members: Part, at_hand: FilesAtHand) -> str:

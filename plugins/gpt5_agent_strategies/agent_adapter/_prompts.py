@@ -24,7 +24,16 @@ from ._files import GivenFiles
 from ._files_at_hand import FilesAtHand
 from ._model import Model
 from ._parameters import Parameters
-from ._parts import Part, join_texts, name_files, read_part, text_part, to_sdk_part
+from ._parts import (
+    Part,
+    hold_files,
+    join_texts,
+    name_files,
+    names_files,
+    read_part,
+    text_part,
+    to_sdk_part,
+)
 from ._remembered_turns import RememberedTurns
 
 
@@ -54,9 +63,11 @@ def build_messages(
         for index, raw in enumerate(model.history)
         if not _is_stray_result(raw)
     ]
-    history = [_to_message(prompt, model, at_hand) for prompt in prompts]
-    if memory:
-        history = memory.recall(prompts, history)
+    recalled = memory.recall(prompts) if memory else prompts
+    history = [
+        hold_files(one, at_hand) if isinstance(one, Message) else _to_message(one, model, at_hand)
+        for one in recalled
+    ]
     files = GivenFiles.fetch(parameters.files, at_hand)
     query = Message(role="user", content=_build_query(parameters, files))
     moved = with_files_moved([Message(role="system", content=instruction), *history, query])
@@ -71,7 +82,9 @@ def _build_query(parameters: Parameters, files: GivenFiles) -> str | tuple[Part,
 
 
 def _with_names(message: Message) -> Message:
-    if isinstance(message.content, str):
+    if isinstance(message.content, str) or (
+        message.role == "tool" and names_files(message.content)
+    ):
         return message
     return replace(message, content=tuple(name_files(message.content)))
 

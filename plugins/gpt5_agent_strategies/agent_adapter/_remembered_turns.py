@@ -129,37 +129,37 @@ class RememberedTurns:
         notes, self._taken = tuple(self._notes[self._taken :]), len(self._notes)
         return notes
 
-    def recall(self, prompts: Sequence[PromptMessage], history: Sequence[Message]) -> list[Message]:
-        """Return a history in which remembered turns stand in the place of their texts.
+    def recall(self, prompts: Sequence[PromptMessage]) -> list[PromptMessage | Message]:
+        """Return a history in which remembered turns, as messages of a run, stand in the place of their texts.
 
         Args:
             prompts: The history as Dify has sent it.
-            history: The same as messages of a run.
         """
         self._history = [self._digest(str(one.role.value), _read_text(one)) for one in prompts]
         if not (prompts and self._is_known):
-            return [*history]
+            return [*prompts]
         try:
-            return self._recall([*self._read()], history)
+            return self._recall([*self._read()], prompts)
         except Exception as error:  # noqa: BLE001 - the SDK raises what it likes
             self._note_failure(error)
-            return [*history]
+            return [*prompts]
 
     def _recall(
-        self, turns: Sequence[_RememberedTurn], history: Sequence[Message]
-    ) -> list[Message]:
+        self, turns: Sequence[_RememberedTurn], prompts: Sequence[PromptMessage]
+    ) -> list[PromptMessage | Message]:
         found = self._bound([*self._find(turns)])
-        recalled, end = [], len(history)
+        recalled: list[PromptMessage | Message] = []
+        end = len(prompts)
         for one in found:
-            recalled = [*one.messages, *history[one.place.stop : end], *recalled]
+            recalled = [*one.messages, *prompts[one.place.stop : end], *recalled]
             end = one.place.start
         self._before = found[0].name if found else ""
-        texts = len(history) - sum(one.place.stop - one.place.start for one in found)
+        texts = len(prompts) - sum(one.place.stop - one.place.start for one in found)
         if texts and not self._forgotten:
             self._note(
-                f"{texts} of {len(history)} messages of the history are texts: no remembered turn fits them"
+                f"{texts} of {len(prompts)} messages of the history are texts: no remembered turn fits them"
             )
-        return [*history[:end], *recalled]
+        return [*prompts[:end], *recalled]
 
     def _find(self, turns: Sequence[_RememberedTurn]) -> Iterator[_Found]:
         """Yield the turns that the history has, the newest first."""

@@ -7,6 +7,7 @@ import random
 
 import pytest
 
+from file_server import PNG, SEES
 from scripted_dify import DifyError, call, chunk, parameter, text_message, tool, usage
 from test_approval import Storage, give_storage, logs, text, turn
 
@@ -254,6 +255,29 @@ def test_a_conversation_that_outgrows_its_model_begins_anew_with_the_newest_turn
     # What is kept has room again for turns that begin as the last one has ended.
     after = sent[2 * anew + 2]
     assert after[: len(sent[2 * anew + 1])] == sent[2 * anew + 1]
+
+
+def test_a_file_of_a_remembered_turn_keeps_its_name_and_a_tool_gets_it_by_that(agent, server):
+    png = {"mime_type": "image/png", "filename": "chart.png"}
+    drawn = {"type": "blob", "message": {"blob": base64.b64encode(PNG).decode()}, "meta": png}
+    agent.dify.tools |= {"draw": [drawn], "send": [text_message("sent")]}
+    agent.dify.uploads = f"{server.url}/upload"
+    agent.dify.model = [
+        [chunk(calls=[call("draw", "{}", id_="d1")])],
+        [chunk("Drawn.")],
+        [chunk(calls=[call("send", '{"file": "chart.png"}', id_="d2")])],
+        [chunk("Sent.")],
+    ]
+    given = {"tools": [tool("draw"), tool("send", parameter("file", "file"))], "model": SEES}
+
+    ask(agent, "Send it.", history=visible("Draw.", ask(agent, "Draw.", **given)), **given)
+
+    sent = requests(agent)
+    assert sent[2][: len(sent[1])] == sent[1]
+    assert str(sent[2]).count("chart.png") == 2  # in the line before it, and as its name
+    assert agent.dify.tool_requests[-1]["tool_parameters"]["file"]["filename"] == "chart.png"
+    [uploaded] = server.uploads
+    assert PNG in uploaded
 
 
 def test_many_conversations_share_a_bounded_number_of_slots(agent, storage):
