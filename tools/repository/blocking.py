@@ -28,6 +28,7 @@ TWINS: Mapping[str, tuple[str, Mapping[str, str]]] = {
         f"{_RESPONSES}/_client.py",
         {
             "An asynchronous client for one model. Use it as an asynchronous context manager, or call `aclose`.": "A blocking client for one model. It may be used as a context manager; connections that nobody uses are closed after a while anyway.",
+            "Return a session for one run; use it as an asynchronous context manager, or call `aclose`.": "Return a session for one run; use it as a context manager, or call `close`.",
             "the server runs by itself.\n": "the server runs by itself.\n        transport: Who sends; the process's own by default.\n",
             "Return the response to a request as a stream of events; the request is sent when the stream is entered.": "Send a request and return its response as a stream of events.",
             "AsyncSide": "BlockingSide",
@@ -79,7 +80,10 @@ TWINS: Mapping[str, tuple[str, Mapping[str, str]]] = {
             "as an asynchronous iterator": "as an iterator",
             "it is an asynchronous context manager": "it is a context manager",
             "adrive": "drive",
+            "aclosing": "closing",
             "async_call": "call",
+            "async_end_sessions": "end_sessions",
+            "async for event in events:\n                yield event": "yield from events",
         },
     ),
 }

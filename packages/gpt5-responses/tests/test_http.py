@@ -130,7 +130,7 @@ def test_a_reason_is_read_however_it_is_written(
     transport: Transport, body: bytes, content_type: str
 ) -> None:
     answer = whole(body, "422 x", content_type=content_type)
-    told = r"refused the request \(status 422\): Not taken: x( [\u2013\ufffd])?$"
+    told = r"refused the request \(status 422\): Not taken: x( [\u2013\ufffd])?\n"
     with Wire(answer) as wire, pytest.raises(InvalidRequestError, match=told) as caught:
         create(wire.connection(), REQUEST, transport=transport)
 
@@ -227,8 +227,9 @@ def test_a_kept_connection_that_is_gone_costs_one_more_request_and_no_more(
             create(wire.connection(), REQUEST, transport=transport)
 
     assert (len(wire.requests), wire.connections) == (3, 2)
+    (own_id,) = re.findall(rb"X-Client-Request-Id: (\S+)", wire.requests[1])
     assert caplog.messages == [
-        "The server has closed an idle connection: the request is sent once more, on a new one"
+        f"The server has closed an idle connection: the request is sent once more, on a new one (X-Client-Request-Id: {own_id.decode()})"
     ]
 
 

@@ -26,8 +26,9 @@ def test_each_example_of_the_readme_runs() -> None:
             text=True,
         )
 
-    call, conversation, background, cost, _ = run.stdout.split("-" * 9)
+    call, conversation, session, background, cost, _ = run.stdout.split("-" * 9)
     assert "Tokyo" in call
     assert "Usage(" in conversation
+    assert "websocket" in session
     assert "completed" in background
     assert "USD" in cost

@@ -1,6 +1,6 @@
 """The connection to a Responses server: settings, transport, errors, retries, and a stateless client."""
 
-from ._async_client import AsyncResponsesClient
+from ._async_client import AsyncResponsesClient, AsyncResponsesSession
 from ._background.async_stream import AsyncBackgroundStream, aopen_background
 from ._background.jobs import CompletionWindow, Job
 from ._background.stream import (
@@ -14,7 +14,7 @@ from ._cache_report import CacheReport, CacheWatch
 from ._calls.calls import CompactedWindow, InputItems
 from ._calls.left_out import Fallback
 from ._calls.transport import Transport, prepare_transport
-from ._client import ResponsesClient
+from ._client import ResponsesClient, ResponsesSession
 from ._conversation import Conversation, RequestSettings
 from ._errors import (
     AuthenticationError,
@@ -51,6 +51,7 @@ __all__ = [
     "AsyncBackgroundStream",
     "AsyncResponseStream",
     "AsyncResponsesClient",
+    "AsyncResponsesSession",
     "AuthenticationError",
     "BackgroundStream",
     "CacheReport",
@@ -79,6 +80,7 @@ __all__ = [
     "ResponsesClient",
     "ResponsesError",
     "ResponsesScheme",
+    "ResponsesSession",
     "ServerError",
     "SettingsError",
     "StillRunningError",

@@ -28,18 +28,8 @@ from ._streams.answer import AsyncAnswer
 from ._streams.async_stream import AsyncResponseStream
 
 
-class AsyncResponsesClient(AsyncSide):
-    """An asynchronous client for one model. Use it as an asynchronous context manager, or call `aclose`.
-
-    Args:
-        config: The model and where it is.
-        scheme: The decisions about the wire.
-        defaults: What to ask for in `answer` besides messages, tools and tool choice. Tools in it go out beside the call's: those that the server runs by itself.
-
-    Raises:
-        SettingsError: If the configuration is not usable.
-        PayloadError: If something among the tools in `defaults` is no tool.
-    """
+class AsyncResponsesCalls(AsyncSide):
+    """What a client and its sessions can ask a server for."""
 
     @overload
     def stream(
@@ -282,3 +272,47 @@ class AsyncResponsesClient(AsyncSide):
     async def _fetch(self, call: Call[Completion]) -> Completion:
         """Make a call and return the response that is its answer, with its cost."""
         return self._finished(await self._make(call))
+
+
+class AsyncResponsesClient(AsyncResponsesCalls):
+    """An asynchronous client for one model. Use it as an asynchronous context manager, or call `aclose`.
+
+    Args:
+        config: The model and where it is.
+        scheme: The decisions about the wire.
+        defaults: What to ask for in `answer` besides messages, tools and tool choice. Tools in it go out beside the call's: those that the server runs by itself.
+
+    Raises:
+        SettingsError: If the configuration is not usable.
+        PayloadError: If something among the tools in `defaults` is no tool.
+    """
+
+    def session(self) -> "AsyncResponsesSession":
+        """Return a session for one run; use it as an asynchronous context manager, or call `aclose`.
+
+        With `ModelConfig(transport="websocket")` its responses come by one WebSocket, which gets only what is new of each request; else by HTTP, as those of the client.
+        """
+        return AsyncResponsesSession(self)
+
+
+class AsyncResponsesSession(AsyncResponsesCalls):
+    """The calls of one run, as those of the client that it is a session of.
+
+    With a WebSocket, a request that goes on from the newest response sends only what is new. One that does not is whole, as over HTTP, and what a socket cannot carry goes by HTTP: jobs, responses in the
+    background, other calls than for a response, and a request while another one is answered. So does everything if the server speaks no WebSocket, which is remembered for the connection for 10 minutes.
+
+    Args:
+        client: The client.
+    """
+
+    def __init__(self, client: AsyncResponsesClient) -> None:
+        self._begin_session(client)
+
+    @property
+    def transport(self) -> Literal["http", "websocket"]:
+        """What its next response will come by, as far as is known."""
+        return self._transport_name
+
+    async def aclose(self) -> None:
+        """Close the socket. The client stays open, and a later request opens another socket."""
+        await self._end_session()

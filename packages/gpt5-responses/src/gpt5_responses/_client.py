@@ -29,19 +29,8 @@ from ._streams.answer import Answer
 from ._streams.stream import ResponseStream
 
 
-class ResponsesClient(BlockingSide):
-    """A blocking client for one model. It may be used as a context manager; connections that nobody uses are closed after a while anyway.
-
-    Args:
-        config: The model and where it is.
-        scheme: The decisions about the wire.
-        defaults: What to ask for in `answer` besides messages, tools and tool choice. Tools in it go out beside the call's: those that the server runs by itself.
-        transport: Who sends; the process's own by default.
-
-    Raises:
-        SettingsError: If the configuration is not usable.
-        PayloadError: If something among the tools in `defaults` is no tool.
-    """
+class ResponsesCalls(BlockingSide):
+    """What a client and its sessions can ask a server for."""
 
     @overload
     def stream(
@@ -284,3 +273,48 @@ class ResponsesClient(BlockingSide):
     def _fetch(self, call: Call[Completion]) -> Completion:
         """Make a call and return the response that is its answer, with its cost."""
         return self._finished(self._make(call))
+
+
+class ResponsesClient(ResponsesCalls):
+    """A blocking client for one model. It may be used as a context manager; connections that nobody uses are closed after a while anyway.
+
+    Args:
+        config: The model and where it is.
+        scheme: The decisions about the wire.
+        defaults: What to ask for in `answer` besides messages, tools and tool choice. Tools in it go out beside the call's: those that the server runs by itself.
+        transport: Who sends; the process's own by default.
+
+    Raises:
+        SettingsError: If the configuration is not usable.
+        PayloadError: If something among the tools in `defaults` is no tool.
+    """
+
+    def session(self) -> "ResponsesSession":
+        """Return a session for one run; use it as a context manager, or call `close`.
+
+        With `ModelConfig(transport="websocket")` its responses come by one WebSocket, which gets only what is new of each request; else by HTTP, as those of the client.
+        """
+        return ResponsesSession(self)
+
+
+class ResponsesSession(ResponsesCalls):
+    """The calls of one run, as those of the client that it is a session of.
+
+    With a WebSocket, a request that goes on from the newest response sends only what is new. One that does not is whole, as over HTTP, and what a socket cannot carry goes by HTTP: jobs, responses in the
+    background, other calls than for a response, and a request while another one is answered. So does everything if the server speaks no WebSocket, which is remembered for the connection for 10 minutes.
+
+    Args:
+        client: The client.
+    """
+
+    def __init__(self, client: ResponsesClient) -> None:
+        self._begin_session(client)
+
+    @property
+    def transport(self) -> Literal["http", "websocket"]:
+        """What its next response will come by, as far as is known."""
+        return self._transport_name
+
+    def close(self) -> None:
+        """Close the socket. The client stays open, and a later request opens another socket."""
+        self._end_session()

@@ -1,7 +1,7 @@
 """The parts of the two clients that wait, under the same names on both sides; `_client` itself is generated from `_async_client`."""
 
 from functools import partial
-from typing import Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from gpt5_messages import Completion
 from gpt5_payloads import PayloadError, read_hosted_tool
@@ -12,7 +12,7 @@ from ._background.stream import BackgroundStream
 from ._calls.calls import Call, make
 from ._calls.fallback_requests import FallbackClient
 from ._calls.transport import TRANSPORT, Transport
-from ._http.client import aplay
+from ._http.client import aplay, play
 from ._http.steps import Asynchronous
 from ._pricing import with_price
 from ._scheme import Request, ResponsesScheme
@@ -21,6 +21,10 @@ from ._streams.answer import read_wanted
 from ._streams.async_stream import AsyncResponseStream
 from ._streams.reader import with_marks
 from ._streams.stream import ResponseStream
+
+
+if TYPE_CHECKING:
+    from ._calls.socket_session import SocketSession
 
 
 class _Settings:
@@ -35,6 +39,7 @@ class _Settings:
     """
 
     has_answer_format: Final = True
+    _response: partial[Any]
 
     def __init__(
         self, config: ModelConfig, scheme: ResponsesScheme | None, defaults: Request | None
@@ -55,6 +60,8 @@ class _Settings:
         )
         self.no_agent_reason = next(needs, None)
         self._price: ModelPrice | Literal["listed"] | None = config.price
+        self._has_socket = config.transport == "websocket"
+        self._session: SocketSession | None = None
 
     @property
     def no_price_reason(self) -> str | None:
@@ -74,6 +81,19 @@ class _Settings:
         if self._price != "listed":
             return self._price
         return price_of(model or self.model_id) if self._connection.is_default_server else None
+
+    def _begin_session(self, client: "_Settings") -> None:
+        """Be the session of a client: all that it has, and a socket, if that is wanted."""
+        vars(self).update(vars(client))
+        if self._has_socket:
+            from ._calls.socket_session import SocketSession  # noqa: PLC0415 - few need it
+
+            self._session = SocketSession()
+            self._response = partial(self._response, session=self._session)
+
+    @property
+    def _transport_name(self) -> Literal["http", "websocket"]:
+        return "http" if self._session is None else self._session.transport
 
     def _wanted(self, call: object) -> Request:
         """Return the request for an agent run's model call.
@@ -130,6 +150,10 @@ class AsyncSide(_Settings):
         """Return the stream as it is: it begins when it is entered."""
         return stream
 
+    async def _end_session(self) -> None:
+        if self._session is not None:
+            await aplay(self._session.close(self._client))
+
     async def _make[T](self, call: Call[T]) -> T:
         return await aplay(make(self._client, call))
 
@@ -170,6 +194,11 @@ class BlockingSide(_Settings):
         """Send the stream's request and return the stream."""
         stream.open()
         return stream
+
+    def _end_session(self) -> None:
+        if self._session is not None:
+            with self._transport.lend(self._connection) as client:
+                play(self._session.close(client))
 
     def _make[T](self, call: Call[T]) -> T:
         return self._transport.ask(self._connection, call)

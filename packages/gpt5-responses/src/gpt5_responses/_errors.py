@@ -39,6 +39,7 @@ class ResponsesError(Exception):
         code: The server's error code, such as `model_not_found`.
         param: The parameter that the server names.
         request_id: The server's id of the request, for its support.
+        client_request_id: Our id of it, which went out as `X-Client-Request-Id`; None where nothing was sent.
         explanation: The server's own words, on one line, without secrets and cut after 260 characters; empty if it has said nothing.
         is_transient: Whether the same call, made once more, may succeed; false where the client has tried that itself.
         may_pass_elsewhere: Whether another model may answer at once: after a rate limit, an overload, a lost server or a content filter, or if the model is gone or not for this key. The run of an agent reads both.
@@ -47,6 +48,7 @@ class ResponsesError(Exception):
     explanation: str = ""
     is_transient: bool = False
     may_pass_elsewhere: bool = False
+    client_request_id: str | None = None
 
     def __init__(
         self,

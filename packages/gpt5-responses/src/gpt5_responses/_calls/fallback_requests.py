@@ -3,13 +3,13 @@
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from gpt5_messages import without_marks
 from gpt5_payloads import wire_item
 from gpt5_responses._http.client import HttpAnswer, HttpClient, Steps
 from gpt5_responses._http.error_answer import ErrorAnswer
-from gpt5_responses._http.request_body import RequestBody, WrittenItems, write_body
+from gpt5_responses._http.request_body import WrittenItems, write_body
 from gpt5_responses._http.steps import Blocking, NetworkKind
 from gpt5_responses._settings.connection import Connection
 
@@ -18,6 +18,9 @@ from .left_out import Fallback, LeftOut
 from .unknown_parameters import read_parameters
 from .unread_media import UNREAD
 
+
+if TYPE_CHECKING:  # Only who has a session loads what speaks WebSocket.
+    from .socket_session import SocketSession
 
 type Whole = Callable[[], Sequence[Mapping[str, Any]]]
 """A function that returns the input of a request without compactions."""
@@ -38,12 +41,16 @@ class FallbackClient(HttpClient):
 
     Raises:
         ResponsesError: If the machine's settings of proxies or certificates are not usable.
+
+    Attributes:
+        no_socket_until: Until when no session asks the server for a WebSocket, by `time.monotonic`.
     """
 
     def __init__(self, connection: Connection, kind: NetworkKind = Blocking) -> None:
         super().__init__(connection, kind)
         # Each with the model that it is about; None for all. Replaced as a whole, never changed: several threads may send through one client.
         self._refused: tuple[tuple[LeftOut, str | None], ...] = ()
+        self.no_socket_until = 0.0
 
     def post(
         self,
@@ -51,19 +58,27 @@ class FallbackClient(HttpClient):
         *,
         flex_fallback: bool = False,
         whole: Whole | None = None,
+        session: "SocketSession | None" = None,
     ) -> Steps[tuple[HttpAnswer, tuple[Fallback, ...]]]:
         """Send a request, with fallbacks, until the server accepts it; return the answer and what was left out.
 
-        A background response continues when its connection ends, so its request is never sent again if the server may have received it.
+        It goes by the socket of a session, if there is one. A background response continues when its connection ends, so its request is never sent again if the server may have received it.
 
         Raises:
             ResponsesError: If the server cannot be reached, or refuses the request and there is nothing to leave out.
         """
         only_once = request.get("background") is True
+
+        def send(body: Mapping[str, Any]) -> Steps[HttpAnswer]:
+            def by_http() -> Steps[HttpAnswer]:
+                return self.ask(b"POST", _PATH, write_body(body), only_once=only_once)
+
+            return by_http() if session is None else session.send(self, body, by_http)
+
         return (
             yield from self._send(
                 request,
-                lambda content: self.ask(b"POST", _PATH, content, only_once=only_once),
+                send,
                 flex_fallback=flex_fallback,
                 whole=whole,
             )
@@ -78,21 +93,22 @@ class FallbackClient(HttpClient):
             ResponsesError: If the server cannot be reached, or refuses the request and there is nothing to leave out.
         """
         answer, _ = yield from self._send(
-            body, lambda content: self.call(b"POST", path, content, only_once=only_once)
+            body,
+            lambda body: self.call(b"POST", path, write_body(body), only_once=only_once),
         )
         return answer
 
     def _send[T](
         self,
         request: Mapping[str, Any],
-        send: Callable[[RequestBody], Steps[T]],
+        send: Callable[[Mapping[str, Any]], Steps[T]],
         *,
         flex_fallback: bool = False,
         whole: Whole | None = None,
     ) -> Steps[tuple[T, tuple[Fallback, ...]]]:
         """Send a request by a function, with fallbacks; return what that returns, and what was left out."""
         model = str(request.get("model"))
-        request = self._readable(request, model)
+        request = self.readable(request, model)
         body, left_out, again = dict(request), list[LeftOut](), list[LeftOut]()
         known = [part for part, of in self._refused if of in (None, model)]
         if self.connection.compatibility == "compatible":
@@ -105,7 +121,7 @@ class FallbackClient(HttpClient):
                 left_out.append(part)
         while True:
             try:
-                answer = yield from send(write_body(body))
+                answer = yield from send(body)
             except ErrorAnswer as error:
                 found = find_fallbacks(
                     error,
@@ -140,7 +156,7 @@ class FallbackClient(HttpClient):
         except Exception as error:  # noqa: BLE001  the client lets some errors of its library through
             raise self.explain(error, model="") from None
 
-    def _readable(self, request: Mapping[str, Any], model: str) -> Mapping[str, Any]:
+    def readable(self, request: Mapping[str, Any], model: str) -> Mapping[str, Any]:
         """Return a request as its server reads it: without marks of open reasoning, which items of an earlier response may have, without what others made, and, except for OpenAI, without refusals among the parts."""
         items = request.get("input")
         if not isinstance(items, (list, tuple)):

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpt5_responses._http.client import HttpAnswer, HttpClient, Steps, play
 from gpt5_responses._settings.connection import Connection
@@ -15,6 +15,9 @@ from .calls import Call, make
 from .fallback_requests import FallbackClient, Whole
 from .left_out import Fallback
 
+
+if TYPE_CHECKING:
+    from .socket_session import SocketSession
 
 # How often connections that nobody uses are looked at, as long as there are any.
 _LOOK_SECONDS = 2.0
@@ -77,6 +80,7 @@ class Transport:
         *,
         flex_fallback: bool = False,
         whole: Whole | None = None,
+        session: "SocketSession | None" = None,
     ) -> SentRequest:
         """Send a request until the server accepts it, asking for less where that is known to help.
 
@@ -85,13 +89,16 @@ class Transport:
             request: The request body.
             flex_fallback: Whether the default tier may replace flex.
             whole: Returns the input without compactions, should the server refuse those.
+            session: The session whose socket it goes by.
 
         Raises:
             ResponsesError: If the server cannot be reached, or refuses the request.
         """
         return self._open(
             connection,
-            lambda client: client.post(request, flex_fallback=flex_fallback, whole=whole),
+            lambda client: client.post(
+                request, flex_fallback=flex_fallback, whole=whole, session=session
+            ),
         )
 
     def resume(self, connection: Connection, path: str) -> SentRequest:

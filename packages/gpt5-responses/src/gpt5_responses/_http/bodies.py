@@ -12,6 +12,9 @@ ACCEPTED = "gzip"
 MOST_WHOLE_BYTES = 16 * 1024 * 1024
 """The limit on anything decoded in one go: an answer that is not streamed, one event, a stored response. Images make them large."""
 
+TOO_LARGE = "Stopped reading the server's answer: it exceeds {} MiB."
+"""The error message for an answer that is too large."""
+
 _OTHER_ENCODINGS = ("br", "compress", "dcb", "dcz", "zstd")
 # Unpacked at a time, so that the bounds are checked before a small body has expanded to a huge one.
 _PIECE_BYTES = 256 * 1024

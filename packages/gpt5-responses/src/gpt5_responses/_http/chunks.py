@@ -12,7 +12,8 @@ import re
 _MOST_HEAD_BYTES = 100 * 1024  # the HTTP library's own limit
 _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 _CHUNKED = re.compile(rb"\ntransfer-encoding:[ \t]*chunked[ \t]*\r?\n", re.IGNORECASE)
-_INTERIM = re.compile(rb"HTTP/\d\.\d 1\d\d")
+_INTERIM = re.compile(rb"HTTP/\d\.\d 1(?!01)\d\d")
+_UPGRADED = re.compile(rb"HTTP/\d\.\d 101\b")
 # Without extensions: a chunk that has some ends the joining.
 _SIZE = re.compile(rb"([0-9a-fA-F]{1,8})\r\n")
 _BEGUN_SIZE = re.compile(rb"[0-9a-fA-F]{0,8}\r?")
@@ -35,6 +36,7 @@ class ChunkJoiner:
     """
 
     def __init__(self) -> None:
+        self._is_upgraded = False
         self.begin()
 
     @property
@@ -43,8 +45,8 @@ class ChunkJoiner:
         return self._head is not None
 
     def begin(self) -> None:
-        """Expect the head of an answer next."""
-        self._head: bytearray | None = bytearray()
+        """Expect the head of an answer next; nothing once the connection speaks another protocol."""
+        self._head: bytearray | None = None if self._is_upgraded else bytearray()
         self._is_joining = False
         self._left = 0  # bytes of the last chunk that are still to come
         self._begun_size = b""
@@ -67,7 +69,9 @@ class ChunkJoiner:
         head += data
         while end := _END_OF_HEAD.search(head, searched):
             if not _INTERIM.match(head):
-                self._is_joining = _CHUNKED.search(head, 0, end.end()) is not None
+                self._is_upgraded = _UPGRADED.match(head) is not None
+                is_chunked = _CHUNKED.search(head, 0, end.end()) is not None
+                self._is_joining = is_chunked and not self._is_upgraded
                 self._head = None
                 return len(data) - (len(head) - end.end())
             self.bytes_ahead += end.end()

@@ -16,12 +16,13 @@ import ssl
 import threading
 import time
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 from urllib.parse import quote, urlsplit
+from uuid import uuid4
 
 import certifi
 import httpcore
@@ -34,7 +35,7 @@ from .async_network import AsyncNetwork
 from .bodies import ACCEPTED, MOST_WHOLE_BYTES, BoundedBody
 from .connection_errors import NoAnswerError, TooMuchAheadError
 from .error_answer import ErrorAnswer, usual_pause_seconds
-from .error_messages import to_responses_error, took_too_long
+from .error_messages import name_request, to_responses_error, took_too_long
 from .network import Network
 from .proxies import find_proxy
 from .request_body import RequestBody
@@ -47,23 +48,25 @@ _MOST_IDLE = 100  # as many as the official client keeps
 _IDLE_SECONDS = 5.0  # as in httpx; most servers allow more
 # Tools take their time between the rounds of a run, and a new connection costs round trips.
 _OPENAI_IDLE_SECONDS = 60.0
+_OWN_ID = "X-Client-Request-Id"
 _LOGGER = logging.getLogger("gpt5_responses")
 _SUCCESS = range(200, 300)
 _PORTS = {"http": 80, "https": 443}
 # Kept as they are, since the path or query has been escaped already.
 _TARGET_CHARACTERS = "%/:=&?~+!$,;'@()*[]"
-_FAILURES = (
+FAILURES = (
     httpcore.TimeoutException,
     httpcore.NetworkError,
     httpcore.ProtocolError,
     httpcore.ProxyError,
     OSError,  # the library lets some through
 )
+"""What the HTTP library raises where the network or the server fails."""
 
 # Failures of a server that may be at work on the request.
 _UNDER_WAY = (httpcore.ReadTimeout, TooMuchAheadError)
-# Failures before any part of a request has been sent.
-_UNSENT = (httpcore.ConnectError, httpcore.ConnectTimeout, httpcore.ProxyError)
+UNSENT = (httpcore.ConnectError, httpcore.ConnectTimeout, httpcore.ProxyError)
+"""Failures before any part of a request has been sent."""
 
 type Steps[T] = Generator[Any, Any, T]
 """A task of a client, as steps on the network, and its result."""
@@ -104,7 +107,10 @@ class HttpAnswer:
         response: The HTTP library's response, which has the body.
         connection: The HTTP library's connection that it came by.
         network: The maker of that connection.
+        client_request_id: Our id of the request, as it went out.
+        is_by_socket: Whether it is not HTTP's, but came by a WebSocket.
         is_read: Whether its body has been read to its end, so that its connection can serve another call.
+        reader: What reads the body, where a session has to know how the response ended.
     """
 
     status_code: int
@@ -112,7 +118,10 @@ class HttpAnswer:
     response: Any
     connection: Any
     network: Network | AsyncNetwork
+    client_request_id: str
+    is_by_socket: bool = False
     is_read: bool = False
+    reader: Any = None
 
     @property
     def stream(self) -> Any:
@@ -145,6 +154,8 @@ class HttpClient:
         )
         self._path, self._query = parts.path, parts.query
         self._headers = _headers(connection, host, parts.port)
+        given = {name.lower(): value for name, value in connection.extra_headers.items()}
+        self._own_id = given.get(_OWN_ID.lower())
         self._timeouts = dict.fromkeys(("connect", "read", "write"), connection.try_seconds)
         self._max_retries = connection.max_retries
         self._total_seconds = connection.total_seconds or math.inf
@@ -181,28 +192,91 @@ class HttpClient:
             NoAnswerError: If no answer comes.
             ResponsesError: If the server's address leads to a metadata service, or the call takes too long in all.
         """
-        until = self._until() if until is None else until
-        request, tried = self._request(method, path, content), 0
+        until = self.until() if until is None else until
+        request = self._request(method, path, content)
+
+        def attempt(*, may_fail: bool) -> Steps[HttpAnswer | None]:
+            answer = yield from self._answer(request, until, may_fail=may_fail, only_once=only_once)
+            if answer is None or answer.status_code in _SUCCESS:
+                return answer
+            raise (yield from self.refusal(answer, until))
+
+        return (yield from self.try_often(attempt, until))
+
+    def try_often(
+        self, attempt: Callable[..., Steps[HttpAnswer | None]], until: float
+    ) -> Steps[HttpAnswer]:
+        """Return the answer of the first attempt that has one, with pauses between them, as often as the connection may retry.
+
+        Args:
+            attempt: Called with `may_fail`, whether another may follow; returns None where it failed and may.
+            until: When the call is over, by `time.monotonic`.
+
+        Raises:
+            ErrorAnswer: If the server answers with an error status.
+            ResponsesError: If the call takes too long in all.
+        """
+        tried = 0
         while True:
             is_last = tried == self._max_retries
-            answer = yield from self._answer(
-                request, until, may_fail=not is_last, only_once=only_once
-            )
-            if answer is None:
-                pause = usual_pause_seconds(tried)
-            elif answer.status_code in _SUCCESS:
-                return answer
-            else:
-                body = b""
-                with suppress(Exception):  # its status says enough
-                    body = yield from self._read(answer, _MOST_ERROR_BYTES, until)
-                refusal = ErrorAnswer(answer.status_code, answer.headers, body)
+            try:
+                answer = yield from attempt(may_fail=not is_last)
+            except ErrorAnswer as refusal:
                 if is_last or not refusal.is_passing:
-                    raise refusal
+                    raise
                 pause = refusal.pause_seconds(tried)
+            else:
+                if answer is not None:
+                    return answer
+                pause = usual_pause_seconds(tried)
             tried += 1
             yield self._kind.sleep(max(min(pause, until - time.monotonic()), 0))
-            self._validate_time(until)
+            self.validate_time(until)
+
+    def refusal(self, answer: HttpAnswer, until: float) -> Steps[ErrorAnswer]:
+        """Read an answer with an error status, and return it as the error to raise."""
+        body = b""
+        with suppress(Exception):  # its status says enough
+            body = yield from self._read(answer, _MOST_ERROR_BYTES, until)
+        refusal = ErrorAnswer(answer.status_code, answer.headers, body)
+        refusal.own_id = answer.client_request_id
+        return refusal
+
+    def upgrade(
+        self, path: str, headers: Mapping[str, str], *, seconds: float, until: float
+    ) -> Steps[HttpAnswer]:
+        """Ask, once and on a new connection, for another protocol, and return the answer: with the status 101 its `stream` is free for that protocol.
+
+        Args:
+            path: The path below the base URL.
+            headers: The headers that ask for it, in the place of the usual ones.
+            seconds: How long to wait for the answer.
+            until: When the call is over, by `time.monotonic`.
+
+        Raises:
+            NoAnswerError: If no answer comes.
+            ResponsesError: If the server's address leads to a metadata service, or the call takes too long in all.
+        """
+        request = self._request(b"GET", path, None)
+        asked = {name.lower().encode(): value.encode() for name, value in headers.items()}
+        kept = [pair for pair in request.headers if pair[0].lower() not in asked]
+        request.headers = [*kept, *asked.items()]
+        own_id = _own_id_of(request)
+        request.extensions = {"timeout": dict.fromkeys(self._timeouts, seconds)}
+        connection, network = self._connect()
+        network.until = min(until, time.monotonic() + seconds)
+        try:
+            response = yield self._kind.send(connection, request)
+        except FAILURES as error:
+            self.validate_time(until)
+            raise NoAnswerError(is_proxied=network.is_proxied, own_id=own_id) from error
+        headers_read = _read_headers(response.headers)
+        return HttpAnswer(response.status, headers_read, response, connection, network, own_id)
+
+    def drop(self, answer: HttpAnswer) -> Steps[None]:
+        """Close an answer and its connection."""
+        yield self._kind.close(answer.response)
+        yield self._kind.close(answer.connection)
 
     def call(
         self,
@@ -219,19 +293,23 @@ class HttpClient:
             NoAnswerError: If no answer comes.
             ResponsesError: If the server's address leads to a metadata service, or the call takes too long in all.
         """
-        until = self._until()
+        until = self.until()
         answer = yield from self.ask(method, path, content, only_once=only_once, until=until)
         try:
             return (yield from self._read(answer, MOST_WHOLE_BYTES, until))
-        except _FAILURES as error:
-            self._validate_time(until)
+        except FAILURES as error:
+            self.validate_time(until)
             raise NoAnswerError(
-                is_proxied=answer.network.is_proxied, may_be_at_work=only_once
+                is_proxied=answer.network.is_proxied,
+                may_be_at_work=only_once,
+                own_id=answer.client_request_id,
             ) from error
 
     def explain(self, error: Exception, *, model: str, tried: str = "") -> ResponsesError:
         """Return the package's error for one of this client's; see `to_responses_error`."""
-        return to_responses_error(error, model=model, connection=self.connection, tried=tried)
+        told = to_responses_error(error, model=model, connection=self.connection, tried=tried)
+        is_by_socket = getattr(error, "is_by_socket", False)
+        return name_request(told, getattr(error, "own_id", None), is_by_socket=is_by_socket)
 
     def end(self, answer: HttpAnswer) -> Steps[None]:
         """Close an answer, and keep its network connection for the next call if it can be reused."""
@@ -297,30 +375,36 @@ class HttpClient:
             (connection, network), is_kept = self._connect(), False
         else:
             connection, network, is_kept = yield from self._take()
+        own_id = _own_id_of(request)
         while True:
             network.until = until
             try:
                 response = yield self._kind.send(connection, request)
-            except _FAILURES as error:
-                self._validate_time(until)
-                may_be_at_work = only_once and not isinstance(error, _UNSENT)
+            except FAILURES as error:
+                self.validate_time(until)
+                may_be_at_work = only_once and not isinstance(error, UNSENT)
                 is_under_way = isinstance(error, _UNDER_WAY) or may_be_at_work
                 # Closed by the server while it was kept. The new connection does not count as a retry.
                 if is_kept and not is_under_way and not network.has_answered:
                     _LOGGER.warning(
-                        "The server has closed an idle connection: the request is sent once more, on a new one"
+                        "The server has closed an idle connection: the request is sent once more, on a new one (%s: %s)",
+                        *(_OWN_ID, own_id),
                     )
                     (connection, network), is_kept = self._connect(), False
                 elif may_fail and not is_under_way:
                     return None
                 else:
                     raise NoAnswerError(
-                        is_proxied=network.is_proxied, may_be_at_work=may_be_at_work
+                        is_proxied=network.is_proxied,
+                        may_be_at_work=may_be_at_work,
+                        own_id=own_id,
                     ) from error
             else:
                 if network.has_answered:
                     headers = _read_headers(response.headers)
-                    return HttpAnswer(response.status, headers, response, connection, network)
+                    return HttpAnswer(
+                        response.status, headers, response, connection, network, own_id
+                    )
                 # It arrived with an earlier answer, so it would be somebody else's.
                 yield self._kind.close(connection)
                 (connection, network), is_kept = self._connect(), False
@@ -346,11 +430,12 @@ class HttpClient:
         pool = make_pool(ssl_context=trusted(), proxy=self._proxy, network_backend=network)
         return pool.create_connection(self._origin), network
 
-    def _until(self) -> float:
+    def until(self) -> float:
         """Return when a call that begins now is over, by `time.monotonic`."""
         return time.monotonic() + self._total_seconds
 
-    def _validate_time(self, until: float) -> None:
+    def validate_time(self, until: float) -> None:
+        """Raise if a call takes too long in all."""
         if time.monotonic() >= until:
             raise took_too_long(self.connection.total_limit) from None
 
@@ -382,12 +467,16 @@ class HttpClient:
         url = httpcore.URL(
             scheme=origin.scheme, host=origin.host, port=origin.port, target=target.encode()
         )
+        own_id = self._own_id
+        if own_id is None:
+            own_id = str(uuid4())
+            sent.append((_OWN_ID.encode(), own_id.encode()))
         return httpcore.Request(
             method,
             url,
             headers=[*self._headers, *sent],
             content=content,
-            extensions={"timeout": self._timeouts},
+            extensions={"timeout": self._timeouts, _OWN_ID: own_id},
         )
 
 
@@ -428,6 +517,10 @@ def _headers(connection: Connection, host: str, port: int | None) -> list[tuple[
     kept = {key: value for key, value in own.items() if key.lower() not in replaced}
     headers = {**kept, **connection.extra_headers}
     return [(key.encode("ascii"), value.encode("ascii")) for key, value in headers.items()]
+
+
+def _own_id_of(request: Any) -> str:
+    return request.extensions[_OWN_ID]
 
 
 def _read_headers(headers: list[tuple[bytes, bytes]]) -> dict[str, str]:

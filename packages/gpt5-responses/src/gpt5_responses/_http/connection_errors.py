@@ -20,16 +20,34 @@ class TooMuchAheadError(httpcore.RemoteProtocolError):
     """Informational answers (1xx) without end, in place of an answer."""
 
 
+class SocketError(httpcore.RemoteProtocolError):
+    """A WebSocket that has ended, or breaks the protocol.
+
+    Attributes:
+        why: What happened, as the end of a sentence.
+        code: The code that the server has closed it with; None if it did not say so.
+    """
+
+    def __init__(self, why: str, code: int | None = None) -> None:
+        super().__init__(why)
+        self.why = why
+        self.code = code
+
+
 class NoAnswerError(Exception):
     """A request without an answer; its cause is the HTTP library's error.
 
     Attributes:
         is_proxied: Whether it went to a proxy.
         may_be_at_work: Whether the server may have received it, and keep working on it after the connection has ended.
+        own_id: Our id of the request.
     """
 
-    def __init__(self, *, is_proxied: bool, may_be_at_work: bool = False) -> None:
+    def __init__(
+        self, *, is_proxied: bool, may_be_at_work: bool = False, own_id: str | None = None
+    ) -> None:
         super().__init__()
+        self.own_id = own_id
         self.is_proxied = is_proxied
         self.may_be_at_work = may_be_at_work
 

@@ -40,7 +40,12 @@ class ErrorAnswer(Exception):  # noqa: N818  the server's answer, for which the 
         param: The field that it is about, with dots between its parts; None if the server names none.
         message: The server's explanation; empty if there is none.
         request_id: The server's id of the request.
+        own_id: Our id of the request.
+        is_by_socket: Whether it came by a WebSocket.
     """
+
+    own_id: str | None = None
+    is_by_socket: bool = False
 
     def __init__(self, status_code: int, headers: Mapping[str, str], body: bytes) -> None:
         super().__init__(status_code)

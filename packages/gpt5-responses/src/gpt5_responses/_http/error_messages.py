@@ -26,6 +26,7 @@ from stream_text import KnownSecrets, redact_text
 
 from .connection_errors import (
     NoAnswerError,
+    SocketError,
     connection_sentence,
     find_cause,
     timeout_sentence,
@@ -204,6 +205,7 @@ def from_event(
         kind,
         message,
         secrets=secrets,
+        status_code=event.status,
         code=event.code,
         param=event.param,
         request_id=request_id,
@@ -211,11 +213,37 @@ def from_event(
     )
 
 
+def name_request(
+    error: ResponsesError, own_id: str | None, *, is_by_socket: bool = False, response_id: str = ""
+) -> ResponsesError:
+    """Tell an error our id of its request, and return it. A traceback shows the id; the message does where the server has no id of its own, as behind a WebSocket.
+
+    Args:
+        error: The error.
+        own_id: Our id; None where nothing was sent.
+        is_by_socket: Whether the request went by a WebSocket.
+        response_id: The id of the response, as far as it has begun.
+    """
+    if own_id is None or error.client_request_id is not None:
+        return error
+    error.client_request_id = own_id
+    named = f"X-Client-Request-Id: {own_id}"
+    if is_by_socket:
+        of = f", response: {response_id}" if response_id else ""
+        error.args = (f"{error} ({named}{of})",)
+    else:
+        error.add_note(named)
+    return error
+
+
 def interrupted(error: Exception, *, request_id: str | None) -> ResponsesError:
     """Return the error for a connection that broke, or went silent, while the stream was being read."""
+    if isinstance(error, ResponsesError):
+        return error
     if type(error).__name__ == "ReadTimeout":
         return ConnectionTimeoutError(SILENT, request_id=request_id)
-    return StreamInterruptedError(INTERRUPTED, request_id=request_id)
+    why = f" ({error.why})." if isinstance(error, SocketError) else "."
+    return StreamInterruptedError(INTERRUPTED.replace(".", why, 1), request_id=request_id)
 
 
 def took_too_long(limit: str) -> ConnectionTimeoutError:
@@ -254,10 +282,12 @@ def _from_status(
 
 
 def _numbered_kind(event: ResponseFailure, model: str) -> type[ResponsesError] | None:
-    """Return the error for a code that is an HTTP status, as some servers send it where no status can be sent any more; None for any other code."""
-    if event.code is None or not _STATUS.fullmatch(event.code):
+    """Return the error for an HTTP status that an event names, or has as its code, as some servers send it where no status can be sent any more; None where there is none."""
+    code = event.code or ""
+    status = event.status or (int(code) if _STATUS.fullmatch(code) else None)
+    if status is None:
         return None
-    kind = _kind_of_status(int(event.code))
+    kind = _kind_of_status(status)
     if kind is not NotFoundError:
         return kind
     # The address was found, or there would be no stream.

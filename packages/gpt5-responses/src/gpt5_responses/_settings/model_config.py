@@ -7,6 +7,7 @@ from typing import Literal, Self
 
 from gpt5_payloads import McpTokens
 from gpt5_prices import ModelPrice
+from gpt5_responses._errors import SettingsError
 
 from .base_urls import DEFAULT_BASE_URL
 from .connection import Compatibility, Connection
@@ -33,6 +34,7 @@ class ModelConfig:
         price: The model's price, for the cost of each answer: `listed` for its price in `gpt5_prices`, which applies to OpenAI's own server only; a price, such as
             `price_of("gpt-5.5")`, for a server that bills it; None for no price.
         compatibility: What becomes of the parameters that some servers do not know: `auto`, `openai` or `compatible`. See `Connection`.
+        transport: What the requests of a session go by: `http`, or `websocket` for one socket that gets only what is new. See `ResponsesClient.session`.
     """
 
     model_id: str
@@ -46,6 +48,14 @@ class ModelConfig:
     mcp_tokens: McpTokens | None = field(default=None, repr=False, hash=False)
     price: ModelPrice | Literal["listed"] | None = "listed"
     compatibility: Compatibility = "auto"
+    transport: Literal["http", "websocket"] = "http"
+
+    def __post_init__(self) -> None:
+        """Refuse a transport that there is not."""
+        if self.transport not in ("http", "websocket"):
+            shown = repr(self.transport)[:50]
+            message = f"transport must be http or websocket, got {shown}"
+            raise SettingsError(message, field="transport")
 
     @classmethod
     def from_env(cls, *, environ: Mapping[str, str] = os.environ, model: str | None = None) -> Self:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping
 from contextlib import AsyncExitStack, suppress
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from gpt5_messages import Completion, StreamEvent
 from gpt5_responses._calls.fallback_requests import FallbackClient, Whole
@@ -18,6 +18,10 @@ from .reader import ResponseReader, StreamFacts
 from .time_limits import MOST_REST_BYTES, REST_SECONDS, TimeLimits, is_delimited
 
 
+if TYPE_CHECKING:
+    from gpt5_responses._calls.socket_session import SocketSession
+
+
 class AsyncResponseStream(StreamFacts):
     """The events of one response. Use it in `async with`, which sends the request and closes the connection.
 
@@ -25,7 +29,7 @@ class AsyncResponseStream(StreamFacts):
         left_out: The parts that the server refused, left out of the request.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - settings, each with a default
         self,
         client: FallbackClient,
         body: Mapping[str, Any],
@@ -33,8 +37,10 @@ class AsyncResponseStream(StreamFacts):
         owns_client: bool = False,
         flex_fallback: bool = False,
         whole: Whole | None = None,
+        session: "SocketSession | None" = None,
     ) -> None:
         self._client = client
+        self._session = session
         self._body = body
         self._flex_fallback = flex_fallback
         self._whole = whole
@@ -53,8 +59,10 @@ class AsyncResponseStream(StreamFacts):
     async def __aenter__(self) -> Self:
         try:
             self._events = await self._begin()
-        except BaseException:  # `__aexit__` is not called if entering fails
+        except BaseException as error:  # `__aexit__` is not called if entering fails
             await self._opened.aclose()
+            if isinstance(error, ResponsesError):
+                self._name(error)
             raise
         self._opened.push_async_callback(self._events.aclose)
         return self
@@ -68,12 +76,17 @@ class AsyncResponseStream(StreamFacts):
     async def _begin(self) -> AsyncGenerator[StreamEvent]:
         """Send the request and return the events of its response."""
         answer = await self._within(self._send())
-        self._reader.begin(status_code=answer.status_code, headers=answer.headers)
+        self._reader.begin_answer(answer)
         return self._iterate(answer)
 
     async def _send(self) -> HttpAnswer:
         answer, self.left_out = await aplay(
-            self._client.post(self._body, flex_fallback=self._flex_fallback, whole=self._whole)
+            self._client.post(
+                self._body,
+                flex_fallback=self._flex_fallback,
+                whole=self._whole,
+                session=self._session,
+            )
         )
         self._answer = answer
         return answer
@@ -92,16 +105,20 @@ class AsyncResponseStream(StreamFacts):
 
     async def _iterate(self, answer: HttpAnswer) -> AsyncGenerator[StreamEvent]:
         chunks = self._bytes(answer)
-        async for data in chunks:
-            for events in self._reader.feed(data):
+        try:
+            async for data in chunks:
+                for events in self._reader.feed(data):
+                    for event in events:
+                        yield event
+                if self._reader.is_over:
+                    await _read_rest(chunks, answer)
+                    return
+            for events in self._reader.close():
                 for event in events:
                     yield event
-            if self._reader.is_over:
-                await _read_rest(chunks, answer)
-                return
-        for events in self._reader.close():
-            for event in events:
-                yield event
+        except ResponsesError as error:
+            self._name(error)
+            raise
 
     async def _bytes(self, answer: HttpAnswer) -> AsyncGenerator[bytes]:
         """Yield the body as it arrives; any error of the HTTP library counts as a broken connection."""

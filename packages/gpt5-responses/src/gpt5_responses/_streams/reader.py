@@ -22,8 +22,15 @@ from gpt5_responses._errors import (
     ResponsesError,
     UnexpectedResponseError,
 )
-from gpt5_responses._http.bodies import MOST_WHOLE_BYTES, Unpacker
-from gpt5_responses._http.error_messages import build_error, from_event, instead, short_fact
+from gpt5_responses._http.bodies import MOST_WHOLE_BYTES, TOO_LARGE, Unpacker
+from gpt5_responses._http.client import HttpAnswer
+from gpt5_responses._http.error_messages import (
+    build_error,
+    from_event,
+    instead,
+    name_request,
+    short_fact,
+)
 from gpt5_responses._pricing import FindPrice, with_price
 from gpt5_responses._settings.connection import Connection
 from stream_text import InvalidJsonError, parse_json
@@ -56,6 +63,8 @@ class ResponseReader:
 
     Attributes:
         request_id: The server's id of the request, once it has answered.
+        client_request_id: Our id of it.
+        is_by_socket: Whether the answer comes by a WebSocket.
         event_count: How many events the server has streamed so far.
         last_event_type: The type of the last event that the server has streamed.
         progress: A number that grows with what the server says, but not with bytes that only keep a connection alive.
@@ -65,6 +74,8 @@ class ResponseReader:
 
     def __init__(self, request: Mapping[str, Any], connection: Connection) -> None:
         self.request_id: str | None = None
+        self.client_request_id: str | None = None
+        self.is_by_socket = False
         self.event_count = 0
         self.last_event_type: str | None = None
         self.progress = 0
@@ -110,6 +121,12 @@ class ResponseReader:
         if encoding := headers.get("content-encoding"):
             self._unpacker = Unpacker(encoding)
 
+    def begin_answer(self, answer: HttpAnswer) -> None:
+        """Read an answer's head as `begin` does, and tell it who reads its body."""
+        answer.reader = self
+        self.client_request_id, self.is_by_socket = answer.client_request_id, answer.is_by_socket
+        self.begin(status_code=answer.status_code, headers=answer.headers)
+
     @property
     def is_over(self) -> bool:
         """Whether the response has ended, so that nothing more needs to be read."""
@@ -139,9 +156,7 @@ class ResponseReader:
             self._size += len(piece)
             max_bytes = _MAX_BYTES if self.is_stream else MOST_WHOLE_BYTES
             if self._size > max_bytes:
-                raise self._unexpected(
-                    f"Stopped reading the server's answer: it exceeds {max_bytes // 1024 // 1024} MiB."
-                )
+                raise self._unexpected(TOO_LARGE.format(max_bytes // 1024**2))
             if self.is_stream:
                 yield from self._decode(self._frames.feed(piece))
             else:
@@ -265,6 +280,11 @@ class StreamFacts:
         return self._reader.request_id
 
     @property
+    def client_request_id(self) -> str | None:
+        """Our id of the request, which went out as `X-Client-Request-Id`, once the server has answered."""
+        return self._reader.client_request_id
+
+    @property
     def event_count(self) -> int:
         """How many events the server has streamed so far."""
         return self._reader.event_count
@@ -293,6 +313,16 @@ class StreamFacts:
         """
         self._find_price = find_price
         return self
+
+    def _name(self, error: ResponsesError) -> None:
+        """Tell an error which request it is about."""
+        reader = self._reader
+        name_request(
+            error,
+            reader.client_request_id,
+            is_by_socket=reader.is_by_socket,
+            response_id=reader.completion.response_id or "",
+        )
 
     def _took_too_long(self) -> ConnectionTimeoutError:
         return self._limits.took_too_long()

@@ -4,18 +4,23 @@ import threading
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from itertools import chain
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from gpt5_messages import Completion, StreamEvent
 from gpt5_responses._calls.fallback_requests import Whole
 from gpt5_responses._calls.left_out import Fallback
 from gpt5_responses._calls.transport import TRANSPORT, SentRequest, Transport
+from gpt5_responses._errors import ResponsesError
 from gpt5_responses._settings.connection import Connection
 
 from .body_reads import Pause, iter_batches
 from .deadline import within
 from .reader import ResponseReader, StreamFacts
 from .time_limits import TimeLimits
+
+
+if TYPE_CHECKING:
+    from gpt5_responses._calls.socket_session import SocketSession
 
 
 class ResponseStream(StreamFacts):
@@ -35,12 +40,13 @@ class ResponseStream(StreamFacts):
             `left_out` then says `without_flex`.
         whole: Returns the request's input without compactions, and is called if the server refuses them; `left_out` then says
             `without_compaction`. Without it the refusal stands, because nobody else knows what a compaction replaces.
+        session: The session whose socket it goes by; None for HTTP.
 
     Attributes:
         left_out: The parts that the server refused, left out of the request.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - settings, each with a default
         self,
         connection: Connection,
         request: Mapping[str, Any],
@@ -48,8 +54,10 @@ class ResponseStream(StreamFacts):
         transport: Transport = TRANSPORT,
         flex_fallback: bool = False,
         whole: Whole | None = None,
+        session: "SocketSession | None" = None,
     ) -> None:
         self._connection = connection
+        self._session = session
         self._request = request
         self._whole = whole
         self._flex_fallback = flex_fallback
@@ -91,9 +99,10 @@ class ResponseStream(StreamFacts):
             return
         self.left_out = sent.left_out
         try:
-            self._reader.begin(status_code=sent.answer.status_code, headers=sent.answer.headers)
-        except BaseException:
+            self._reader.begin_answer(sent.answer)
+        except ResponsesError as error:
             self.close()
+            self._name(error)
             raise
 
     def close(self) -> None:
@@ -111,6 +120,7 @@ class ResponseStream(StreamFacts):
             self._request,
             flex_fallback=self._flex_fallback,
             whole=self._whole,
+            session=self._session,
         )
 
     def _within[T](self, do: Callable[[], T], *, drop: Callable[[T], object] = lambda _: None) -> T:
@@ -142,6 +152,9 @@ class ResponseStream(StreamFacts):
             return
         try:
             yield from self._read(iter_batches(sent.answer, self._reader, self._limits, pause))
+        except ResponsesError as error:
+            self._name(error)
+            raise
         finally:
             self.close()
 

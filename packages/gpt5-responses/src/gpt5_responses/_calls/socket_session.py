@@ -1,0 +1,308 @@
+"""Sessions: the requests of one run over one WebSocket, each with what is new alone.
+
+The server remembers its newest response for as long as the socket is open. Whenever that is not sure to be what the next request goes on from, the request is whole, so that
+any other connection, and HTTP, may carry it as well.
+
+Source: docs/contracts/responses-scheme.md, D35 and D37 to D39; docs/decisions/0037-sessions.md.
+"""
+
+import json
+import logging
+import threading
+import time
+from asyncio import CancelledError
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Self
+
+import httpcore
+
+from gpt5_messages import (
+    Completion,
+    ResponseFailure,
+    StreamDecoder,
+    mark_open_reasoning,
+    parse_object,
+    replayable_items,
+)
+from gpt5_payloads import wire_item
+from gpt5_responses._http.client import FAILURES, UNSENT, HttpAnswer, Steps
+from gpt5_responses._http.connection_errors import NoAnswerError, SocketError
+from gpt5_responses._http.error_answer import ErrorAnswer
+from gpt5_responses._http.request_body import write_body
+from gpt5_responses._http.web_socket import (
+    TOO_BIG,
+    NoSocketError,
+    SocketResponse,
+    WebSocket,
+    open_socket,
+)
+
+from .fallback_requests import FallbackClient
+
+
+_LOGGER = logging.getLogger("gpt5_responses")
+_PATH = "/responses"
+_NO_SOCKET_SECONDS = 600.0
+_REFUSED = 400  # what an error without a status would have
+_NOT_FOUND: Final = "previous_response_not_found"
+_LIMIT: Final = "websocket_connection_limit_reached"
+# Ends after which a server says no more of a response.
+_ENDS = ("response.completed", "response.incomplete", "response.done")
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """The response that a socket's server remembers.
+
+    Attributes:
+        response_id: Its id.
+        settings: The request that it answers, without the input.
+        items: That input, and behind it the response as it goes back.
+    """
+
+    response_id: str
+    settings: Mapping[str, Any]
+    items: list[Any]
+
+    @classmethod
+    def of(
+        cls, body: Mapping[str, Any], completion: Completion, client: FallbackClient
+    ) -> Self | None:
+        """Return what a server remembers of a response; None if that is nothing to go on from."""
+        if completion.status != "completed" or not completion.response_id:
+            return None
+        model = str(body.get("model"))
+        made_by = client.connection.reasoning_mark(model)
+        made = replayable_items(mark_open_reasoning(completion.items, made_by), made_by=made_by)
+        said = client.readable({"input": [wire_item(item) for item in made]}, model)["input"]
+        return cls(completion.response_id, _settings(body), [*body["input"], *said])
+
+    def shorten(self, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return a request as one that goes on from the response, with what is new alone; None if it does not go on from it."""
+        items, known = body["input"], len(self.items)
+        is_longer = len(items) > known and items[:known] == self.items
+        if not is_longer or _settings(body) != self.settings:
+            return None
+        return {**body, "input": items[known:], "previous_response_id": self.response_id}
+
+
+class SocketSession:
+    """The socket of one run. It opens with the first request."""
+
+    def __init__(self) -> None:
+        self._is_left = False
+        self._socket: WebSocket | None = None
+        self._chain: _Chain | None = None
+        self._is_idle = False  # whether nothing of a response is to come
+        self._in_use = threading.Lock()  # from before a request until its response is closed
+
+    @property
+    def transport(self) -> Literal["http", "websocket"]:
+        """What the next request goes by, as far as is known."""
+        return "http" if self._is_left else "websocket"
+
+    def send(
+        self,
+        client: FallbackClient,
+        body: Mapping[str, Any],
+        by_http: Callable[[], Steps[HttpAnswer]],
+    ) -> Steps[HttpAnswer]:
+        """Send a request, and return the answer once its first event is there.
+
+        What cannot go by a socket goes by HTTP: what is made in the background or not streamed, and a request while another one is answered.
+
+        Args:
+            client: The client of the connection.
+            body: The whole body.
+            by_http: Sends it by HTTP.
+
+        Raises:
+            ErrorAnswer: If the server answers with an error status.
+            NoAnswerError: If no answer comes.
+            ResponsesError: If the server's address leads to a metadata service, or the call takes too long in all.
+        """
+        self._is_left |= time.monotonic() < client.no_socket_until
+        is_fit = body.get("stream") is True and not (self._is_left or body.get("background"))
+        if not (is_fit and self._in_use.acquire(blocking=False)):
+            return (yield from by_http())
+        until, answer = client.until(), None
+
+        def attempt(*, may_fail: bool) -> Steps[HttpAnswer]:
+            del may_fail  # What may be tried again here is an answer, with an error status.
+            return (yield from self._attempt(client, body, until))
+
+        try:
+            answer = yield from client.try_often(attempt, until)
+        except NoSocketError as error:
+            self._leave(client, error)
+        finally:
+            if answer is None:
+                self._in_use.release()
+        return answer or (yield from by_http())
+
+    def close(self, client: FallbackClient) -> Steps[None]:
+        """Close the socket. A response that is being read breaks off; a later request opens another socket."""
+        if self._in_use.acquire(blocking=False):
+            try:
+                yield from self._drop(client)
+            finally:
+                self._in_use.release()
+        elif (socket := self._socket) is not None:
+            client.end_reading(socket.answer)  # Whoever reads it closes it.
+
+    def _leave(self, client: FallbackClient, error: NoSocketError) -> None:
+        """Go on by HTTP, for as long as the reason holds."""
+        if error.holds_for == "request":
+            return
+        self._is_left = True
+        if error.holds_for == "connection":
+            client.no_socket_until = time.monotonic() + _NO_SOCKET_SECONDS
+        host = client.connection.host
+        _LOGGER.warning("%s: requests go by HTTP and not by a WebSocket: %s", host, error.why)
+
+    def _attempt(
+        self, client: FallbackClient, body: Mapping[str, Any], until: float
+    ) -> Steps[HttpAnswer]:
+        """Send a request, and once more where the server has said nothing to it, or does not know what it goes on from."""
+        why = ""
+        for is_last in (False, True):
+            socket = yield from self._open(client, until)
+            short = self._chain and self._chain.shorten(body)
+            self._chain, self._is_idle = None, False
+            try:
+                begun, failure = yield from self._ask(client, socket, short or body, until)
+            except SocketError as error:
+                yield from self._drop(client)
+                if error.code == TOO_BIG:
+                    raise NoSocketError("the request is too large", holds_for="session") from error
+                why = error.why
+            except (Exception, CancelledError):  # Whatever comes of the request, nobody reads it.
+                yield from self._drop(client)
+                raise
+            else:
+                if failure is None:
+                    return self._answer(client, socket, begun, body)
+                is_unknown = failure.code == _NOT_FOUND and short is not None
+                self._is_idle = is_unknown
+                if not is_unknown:
+                    yield from self._drop(client)
+                if is_last or not (is_unknown or failure.code == _LIMIT):
+                    raise _to_answer(failure, socket)
+                why = str(failure.code)
+            _LOGGER.info(
+                "The request %s is sent again, whole: %s", socket.answer.client_request_id, why
+            )
+        raise NoSocketError(why)
+
+    def _open(self, client: FallbackClient, until: float) -> Steps[WebSocket]:
+        """Return the open socket, or a new one."""
+        socket = self._socket
+        if socket is not None:
+            yield from socket.look()
+            if self._is_idle and not socket.is_old and socket.ended is None:
+                return socket
+            why = socket.ended or "it is too old, or somebody left it in the middle of a response"
+            _LOGGER.info("A WebSocket is opened in the place of another: %s", why)
+            yield from self._drop(client)
+        try:
+            self._socket = socket = yield from open_socket(client, _PATH, until)
+        except NoAnswerError as error:
+            is_reached = not isinstance(error.__cause__, UNSENT)
+            holds_for = "connection" if is_reached else "request"
+            raise NoSocketError("it did not answer", holds_for=holds_for) from error
+        return socket
+
+    def _ask(
+        self, client: FallbackClient, socket: WebSocket, body: Mapping[str, Any], until: float
+    ) -> Steps[tuple[list[bytes], ResponseFailure | None]]:
+        """Send a body; return the messages up to the first event of its response, and what that refuses the request with."""
+        content = write_body(_frame(body))
+        own_id, seconds = socket.answer.client_request_id, client.connection.try_seconds
+        kind = "going on" if "previous_response_id" in body else "whole"
+        _LOGGER.debug("The request %s by WebSocket: %s, %d bytes", own_id, kind, len(content))
+        begun: list[bytes] = []
+        silent_at = min(time.monotonic() + seconds, until)
+        try:
+            yield from socket.send(b"".join(content).decode(), seconds)
+            while True:
+                # A timeout of 0 would not wait, and fail in another way.
+                left = max(silent_at - time.monotonic(), 0.001)
+                messages = yield from socket.receive(left)
+                begun += messages
+                if (event := next(filter(None, map(_read_event, messages)), None)) is not None:
+                    return begun, _read_refusal(event)
+        except httpcore.ReadTimeout as error:
+            client.validate_time(until)
+            is_proxied = socket.answer.network.is_proxied
+            raise NoAnswerError(is_proxied=is_proxied, own_id=own_id) from error
+        except SocketError:
+            raise
+        except FAILURES as error:
+            raise SocketError("the connection broke off") from error
+
+    def _answer(
+        self,
+        client: FallbackClient,
+        socket: WebSocket,
+        begun: list[bytes],
+        body: Mapping[str, Any],
+    ) -> HttpAnswer:
+        """Return the answer whose first messages are there."""
+
+        def let_go(reader: Any) -> Steps[None]:
+            # A response that has failed, or is not over, may be followed by more of it.
+            try:
+                is_over = socket.ended is None and reader.last_event_type in _ENDS
+                if is_over and socket is self._socket:
+                    self._is_idle = True
+                    self._chain = _Chain.of(body, reader.completion, client)
+                else:
+                    yield from self._drop(client)
+            finally:
+                self._in_use.release()
+
+        response = SocketResponse(socket, begun, let_go)
+        return response.answer(client.connection.try_seconds)
+
+    def _drop(self, client: FallbackClient) -> Steps[None]:
+        """Close the socket, if there is one."""
+        socket, self._socket, self._chain = self._socket, None, None
+        if socket is not None:
+            yield from socket.close(client)
+
+
+def _settings(body: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in body.items() if name != "input"}
+
+
+def _frame(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the message that asks for a response."""
+    kept = {name: value for name, value in body.items() if name not in ("stream", "background")}
+    return {"type": "response.create", **kept}
+
+
+def _read_event(message: bytes) -> Mapping[str, Any] | None:
+    """Return an event of a response; None for what is said beside it, such as `[DONE]` or `codex.rate_limits`."""
+    event = parse_object(message.decode(errors="replace"))
+    room, dot, _ = str(event and event.get("type")).partition(".")
+    return event if event and (room == "response" or not dot) else None
+
+
+def _read_refusal(event: Mapping[str, Any]) -> ResponseFailure | None:
+    """Return the failure in an event that refuses a request as an error status does; None where the event belongs to a response."""
+    if event.get("type") != "error":
+        return None
+    told = StreamDecoder().feed(dict(event))
+    failure = next((one for one in told if isinstance(one, ResponseFailure)), None)
+    is_refusal = failure and (failure.status is not None or failure.code in (_NOT_FOUND, _LIMIT))
+    return failure if is_refusal else None
+
+
+def _to_answer(failure: ResponseFailure, socket: WebSocket) -> ErrorAnswer:
+    """Return a refusal as the answer that HTTP would have brought."""
+    told = {"message": failure.message, "code": failure.code, "param": failure.param}
+    body = json.dumps({"error": told}).encode()
+    answer = ErrorAnswer(failure.status or _REFUSED, failure.headers, body)
+    answer.own_id, answer.is_by_socket = socket.answer.client_request_id, True
+    return answer
