@@ -33,7 +33,7 @@ from ._declaration import AgentSettings, RunOptions
 from ._drive import drive
 from ._errors import AgentDriverError
 from ._guardrails import GuardedCall, Guardrails, Stop
-from ._models import Model, ModelClient
+from ._models import Model, ModelClient, SessionClient
 from ._result import NoAnswerError, Result
 from ._settings import Decisions, DriveSettings
 from ._step_records import RecordedError
@@ -75,6 +75,7 @@ __all__ = [
     "Result",
     "RunOptions",
     "RunStream",
+    "SessionClient",
     "ShowFile",
     "ShowReasoning",
     "ShowText",

@@ -83,12 +83,16 @@ class AgentFunction:
             ToolError: If there is no answer; its text is for the model.
         """
         from ._drive import drive  # noqa: PLC0415 - which plays agents, too
+        from ._side import end_sessions  # noqa: PLC0415 - likewise
 
         declared = self.declared
         played = AgentAnswer(name="agent", call_id="")
-        run = declared.build_run([_to_question(task)])
-        for event in drive(run, declared.models.call, declared.tools, **declared.drive):
-            played.take(event)
+        run, models = declared.build_run([_to_question(task)]), declared.models.begin()
+        try:
+            for event in drive(run, models.call, declared.tools, **declared.drive):
+                played.take(event)
+        finally:
+            end_sessions(models)
         if played.asked is not None:
             raise ToolError(_NOBODY)
         result = played.read()
@@ -107,7 +111,7 @@ class AgentCall:
         is_over: Returns whether nobody waits for it any more; None where it is cancelled then anyway.
 
     Attributes:
-        model: What calls the agent's model.
+        models: What calls the agent's models.
         setup: What the run of the agent is played with.
         answer: What the caller reads of it, once it has taken all events.
 
@@ -137,7 +141,7 @@ class AgentCall:
             job, calls.tools.values(), run, resumes=resumes
         )
         guards.recorder = recorder
-        self.model = declared.models.call
+        self.models = declared.models.begin()
         clock = caller.clock.for_agent(
             caller.run, is_over=is_over, seconds=find_timeout(job.tool, caller.settings)
         )

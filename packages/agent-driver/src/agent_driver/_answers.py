@@ -97,13 +97,18 @@ def name_piece(error: MessageError, index: int) -> MessageError:
 
 
 def close(answer: object) -> None:
-    """Close an answer, if possible, although another thread may be reading it."""
+    """Close an answer or a session, if possible, although another thread may be reading it."""
     closer = cast("Any", getattr(answer, "close", None))
     if callable(closer):
         try:
             closer()
         except Exception:  # noqa: BLE001 - such as a generator's that is being read; it ends with its next piece
-            _log.debug("an answer could not be closed", exc_info=True)
+            log_unclosed()
+
+
+def log_unclosed() -> None:
+    """Log the error that an answer or a session was not closed for."""
+    _log.debug("an answer or a session could not be closed", exc_info=True)
 
 
 def find_compactor(model: object, call: CallModel) -> Callable[[CallModel], Any] | None:

@@ -27,6 +27,7 @@ from ._answers import asked_by, is_decision, is_end, name_piece, to_failure, to_
 from ._async_side import (
     AsyncRunningTools,
     async_ask_guardrail,
+    async_end_sessions,
     async_hear_last,
     async_iter_recorded,
     async_prepare,
@@ -65,9 +66,12 @@ async def async_call_agent(
     call: AgentCall, put: Callable[[AgentEvent], Any]
 ) -> ToolOutput | AgentWaiting:
     """Play an agent to its end."""
-    async with aclosing(call.setup.afollow(_play(call.setup, call.model))) as events:
-        async for event in events:
-            put(call.answer.take(event))
+    try:
+        async with aclosing(call.setup.afollow(_play(call.setup, call.models.call))) as events:
+            async for event in events:
+                put(call.answer.take(event))
+    finally:
+        await async_end_sessions(call.models)
     return call.read()
 
 

@@ -12,8 +12,9 @@ from typing import Any, cast
 from agent_loop import AgentEvent, CallModel
 
 from ._agents import AgentCall, AgentFunction
-from ._answers import close, find_compactor, is_whole, log_no_compaction
+from ._answers import close, find_compactor, is_whole, log_no_compaction, log_unclosed
 from ._guardrails import GuardrailCall, GuardrailError
+from ._models import RunModels
 from ._running import LAST_SECONDS, Heard, Output, Running
 from ._settings import DriveSettings
 from ._setup import Setup, prepare
@@ -34,6 +35,19 @@ _LAST_SECONDS = 0.25  # For an answer that is let go of.
 async def async_call[**P, R](function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """Call a function that may block in a thread."""
     return await asyncio.to_thread(function, *args, **kwargs)
+
+
+async def async_end_sessions(models: RunModels) -> None:
+    """Close the sessions of a run's models."""
+    for session in models.sessions:
+        aclose = getattr(session, "aclose", None)
+        if aclose is None:
+            await asyncio.to_thread(close, session)
+            continue
+        try:
+            await aclose()
+        except Exception:  # noqa: BLE001 - the run has come to its end
+            log_unclosed()
 
 
 async def async_ask_guardrail(setup: Setup, call: GuardrailCall) -> object:

@@ -1,12 +1,14 @@
 """A run of an agent as an asynchronous iterator of its events, with its result at the end."""
 
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any, Self
 
 from agent_loop import Event, ShowText
 
 from ._async_drive import adrive
-from ._async_side import async_call
+from ._async_side import async_call, async_end_sessions
+from ._models import RunModels
 from ._play import Play
 from ._result import Result
 
@@ -88,10 +90,11 @@ class AsyncRunStream[Answer]:
         play.begin(conversation)
         declared = play.declared
         # Whatever is wrong with it is told here, before the calls that wait are taken out of the session.
-        events = adrive(play.run, declared.models.call, declared.tools, **play.settings)
+        models = declared.models.begin()
+        events = adrive(play.run, models.call, declared.tools, **play.settings)
         if session is not None and (claimed := play.claim()) is not None:
             play.take_up(await async_call(session.save, claimed))
-        return events
+        return _hold(events, models) if models.sessions else events
 
     async def _end(self, cause: BaseException | None = None) -> None:
         play, session = self._play, self._play.session
@@ -102,3 +105,13 @@ class AsyncRunStream[Answer]:
             except Exception as error:  # noqa: BLE001 - whatever a store raises, there is a result
                 result = play.unsaved(result, error)
         self._result = result
+
+
+async def _hold(events: AsyncGenerator[Event], models: RunModels) -> AsyncGenerator[Event]:
+    """Yield the events of a run, and end its sessions with it."""
+    try:
+        async with aclosing(events):
+            async for event in events:
+                yield event
+    finally:
+        await async_end_sessions(models)

@@ -32,6 +32,7 @@ from ._setup import Setup
 from ._side import (
     RunningTools,
     ask_guardrail,
+    end_sessions,
     hear_last,
     iter_recorded,
     prepare,
@@ -66,9 +67,12 @@ def drive(settings: DriveSettings) -> Generator[Event]:
 
 def call_agent(call: AgentCall, put: Callable[[AgentEvent], Any]) -> ToolOutput | AgentWaiting:
     """Play an agent to its end."""
-    with closing(call.setup.follow(_play(call.setup, call.model))) as events:
-        for event in events:
-            put(call.answer.take(event))
+    try:
+        with closing(call.setup.follow(_play(call.setup, call.models.call))) as events:
+            for event in events:
+                put(call.answer.take(event))
+    finally:
+        end_sessions(call.models)
     return call.read()
 
 

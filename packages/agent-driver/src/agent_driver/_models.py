@@ -13,11 +13,23 @@ class ModelClient(Protocol):
 
     It may say more of itself: `model_id`, its name; `has_answer_format`, whether it takes a JSON schema as the format of its answer; `no_price_reason`, why
     its usage includes no cost, or None if it does; `hosted_tools`, the names of tools that its server runs and that it offers beside a call's, and `lacking_tools`, those of them that its model
-    does not have; `no_agent_reason`, why no agent can use it, or None if one can.
+    does not have; `no_agent_reason`, why no agent can use it, or None if one can. It may be a `SessionClient`, too.
     """
 
     def answer(self, call: Any, /) -> Any:
         """Return the answer to a `CallModel`, whole or in pieces."""
+        ...
+
+
+class SessionClient(Protocol):
+    """Client that has sessions, such as `ResponsesClient`, whose sessions may hold one connection for all calls of a run.
+
+    An `Agent` asks for one for each of its runs, and for each run of an agent among its tools, and calls the model by that alone. The session is closed with the run, by its `close` or `aclose`, also
+    where the run stops for a person's approval: the run that goes on has a session of its own.
+    """
+
+    def session(self) -> ModelClient:
+        """Return a session, which has opened nothing yet."""
         ...
 
 
@@ -33,6 +45,7 @@ class Models:
     """The models of an agent.
 
     Attributes:
+        given: They themselves.
         call: What calls them.
         name: What events call the first one; None where it has no name and needs none.
         has_answer_format: Whether the first one takes a JSON schema as the format of its answer.
@@ -42,6 +55,7 @@ class Models:
         hosted_tools: The names of the tools that their servers run; None if none of them says anything of that.
     """
 
+    given: tuple[Model, Model | None]
     call: Callable[[CallModel], Any]
     name: str | None
     has_answer_format: bool
@@ -62,6 +76,7 @@ class Models:
         given = _tell_tools(model), _tell_tools(fallback)
         told = [names for names, _ in given if names is not None]
         common: dict[str, Any] = {
+            "given": (model, fallback),
             "no_price_reason": find_reason("no_price_reason", model, fallback),
             "no_agent_reason": find_reason("no_agent_reason", model, fallback),
             "hosted_tools": tuple(dict.fromkeys(chain(*told))) if told else None,
@@ -73,7 +88,7 @@ class Models:
         if names[0] == names[1]:  # Such as one model at two providers.
             names = names[0], f"{names[1]}_{_FALLBACK}"
         return cls(
-            call=lambda call: (second if call.model == names[1] else first)(call),
+            call=_choose(first, second, names[1]),
             name=names[0],
             has_answer_format=has_format,
             fallback=FallbackModel(
@@ -83,6 +98,32 @@ class Models:
             ),
             **common,
         )
+
+    def begin(self) -> "RunModels":
+        """Return what calls the models in one run: those that have sessions by a new one."""
+        opened = [_open(model) for model in self.given]
+        if opened == [None, None]:
+            return RunModels(call=self.call)
+        first, second = (
+            session or model for session, model in zip(opened, self.given, strict=True)
+        )
+        call = _read(first, "model")
+        if self.fallback is not None:
+            call = _choose(call, _read(second, "fallback"), self.fallback.name)
+        return RunModels(call=call, sessions=tuple(filter(None, opened)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunModels:
+    """The models of one run.
+
+    Attributes:
+        call: What calls them.
+        sessions: What is closed with the run.
+    """
+
+    call: Callable[[CallModel], Any]
+    sessions: tuple[object, ...] = ()
 
 
 def tell(model: object, name: str) -> Any:
@@ -120,6 +161,18 @@ def _find_lacking(first: Any, second: Any) -> tuple[str, ...]:
     (names, _), (own, lacking) = first, second
     offered = set(own or ()) - set(lacking)
     return tuple(name for name in dict.fromkeys((*(names or ()), *lacking)) if name not in offered)
+
+
+def _choose(
+    first: Callable[[CallModel], Any], second: Callable[[CallModel], Any], name: str
+) -> Callable[[CallModel], Any]:
+    return lambda call: (second if call.model == name else first)(call)
+
+
+def _open(model: object) -> ModelClient | None:
+    session = getattr(model, "session", None)
+    is_client = callable(session) and callable(getattr(model, "answer", None))
+    return cast("SessionClient", model).session() if is_client else None
 
 
 def _read(model: object, field: str) -> Callable[[CallModel], Any]:

@@ -13,9 +13,10 @@ from agent_loop import AgentEvent, CallModel
 from agent_tooling import is_async_function
 
 from ._agents import AgentCall, AgentFunction
-from ._answers import Asked
+from ._answers import Asked, close
 from ._async_drive import async_call_agent
 from ._guardrails import GuardrailCall, GuardrailError
+from ._models import RunModels
 from ._running import LAST_SECONDS, Heard, Output, Running
 from ._settings import DriveSettings
 from ._setup import Setup
@@ -32,6 +33,12 @@ type _CallAgent = Callable[[AgentCall, Callable[[AgentEvent], Any]], Output]
 def call[**P, R](function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """Call a function that may block."""
     return function(*args, **kwargs)
+
+
+def end_sessions(models: RunModels) -> None:
+    """Close the sessions of a run's models."""
+    for session in models.sessions:
+        close(session)
 
 
 def ask_guardrail(setup: Setup, call: GuardrailCall) -> object:

@@ -2,14 +2,16 @@
 """A run of an agent as an iterator of its events, with its result at the end."""
 
 from collections.abc import Generator
+from contextlib import closing
 from typing import Any, Self
 
 from agent_loop import Event, ShowText
 
 from ._drive import drive
+from ._models import RunModels
 from ._play import Play
 from ._result import Result
-from ._side import call
+from ._side import call, end_sessions
 
 
 class RunStream[Answer]:
@@ -89,10 +91,11 @@ class RunStream[Answer]:
         play.begin(conversation)
         declared = play.declared
         # Whatever is wrong with it is told here, before the calls that wait are taken out of the session.
-        events = drive(play.run, declared.models.call, declared.tools, **play.settings)
+        models = declared.models.begin()
+        events = drive(play.run, models.call, declared.tools, **play.settings)
         if session is not None and (claimed := play.claim()) is not None:
             play.take_up(call(session.save, claimed))
-        return events
+        return _hold(events, models) if models.sessions else events
 
     def _end(self, cause: BaseException | None = None) -> None:
         play, session = self._play, self._play.session
@@ -103,3 +106,12 @@ class RunStream[Answer]:
             except Exception as error:  # noqa: BLE001 - whatever a store raises, there is a result
                 result = play.unsaved(result, error)
         self._result = result
+
+
+def _hold(events: Generator[Event], models: RunModels) -> Generator[Event]:
+    """Yield the events of a run, and end its sessions with it."""
+    try:
+        with closing(events):
+            yield from events
+    finally:
+        end_sessions(models)
