@@ -284,13 +284,13 @@ def dify_backend(session: nox.Session) -> None:
 
 _FACES = (
     *("agent-framework-openai>=1.17", "inspect-ai>=0.3.285", "langchain-openai>=1.7"),
-    *("litellm>=1.110", "openai>=3.54", "openai-agents>=0.24"),
+    *("litellm>=1.110", "openai>=3.57", "openai-agents>=0.24"),
     *("pydantic-ai-slim[openai]>=2.68", "pytest>=9.0"),
 )
 _JAVASCRIPT_FACES = (
     *("ai@7", "@ai-sdk/openai@4", "ai-6@npm:ai@6", "ai-6-openai@npm:@ai-sdk/openai@3"),
     # Open Responses is written for zod 3.
-    *("@openai/agents@0.20", "openai@>=7", "tsx@>=4", "zod@4", "zod-3@npm:zod@3"),
+    *("@openai/agents@0.20", "openai@>=7.59", "tsx@>=4", "ws@8", "zod@4", "zod-3@npm:zod@3"),
 )
 
 
