@@ -1,6 +1,7 @@
 import json
 import logging
 import threading
+import tracemalloc
 
 from agents import Scripted
 from starlette.responses import JSONResponse
@@ -327,6 +328,54 @@ async def test_what_stands_in_a_text_is_no_value(tmp_path):
         for text in TEXTS:
             run = (await post(client, {"agent": "echo", "question": [text, "b"]})).json()
             assert run["status"] == "queued"
+
+
+_WIDE = 9 * 1024 * 1024
+
+
+async def test_texts_that_would_take_many_times_their_bytes_are_refused(tmp_path):
+    wide = [
+        "é" * (_WIDE // 2),
+        "😀" * (_WIDE // 4),
+        "a" * _WIDE + "😀",
+        "a" * _WIDE + r"\ud83d\ude00",
+        r"\"" * (_WIDE // 2) + "é",
+        '", "'.join(["é" * 1000] * (_WIDE // 2000)),
+    ]
+    kind = {"Content-Type": "application/json"}
+    async with asked(tmp_path, max_request_bytes=2 * _WIDE) as client:
+        for text in wide:
+            body = f'{{"agent": "echo", "question": ["{text}"]}}'.encode()
+            answer = await client.post("/v1/runs", content=body, headers=kind)
+            assert fields(answer, 413) == []
+            assert "not ASCII" in answer.json()["detail"]
+
+
+async def test_a_few_characters_do_not_have_a_large_body_take_many_times_its_bytes(tmp_path):
+    seen = []
+
+    async def take(run):
+        seen.append(run.request["said"])
+        return RunResult(status="succeeded")
+
+    told = [["A" * _WIDE, "😀 é 你"], ["C:\\😀", "a" * 60]]
+    bodies = [json.dumps({"agent": "take", "said": one}, ensure_ascii=False) for one in told]
+    bodies = [b"\xef\xbb\xbf" + body.encode() for body in bodies]
+    kind = {"Content-Type": "application/json"}
+    async with asked(tmp_path, executor(take=take), max_request_bytes=2 * _WIDE) as client:
+        tracemalloc.start()
+        for body in bodies:
+            taken = await client.post("/v1/runs", content=body, headers=kind)
+            await ended(client, taken.json()["run_id"])
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        text = '{"agent": "take", "said": "and so on \\😀"}'.encode()
+        broken = [text, text.replace(b"\\", b"")[:-3] + b'"}']
+        refused = [await client.post("/v1/runs", content=one, headers=kind) for one in broken]
+
+    assert seen == told
+    assert peak < 5 * _WIDE
+    assert [fields(one) for one in refused] == [["body"], ["body"]]
 
 
 async def test_what_nobody_expected_is_a_problem_document_and_one_log_entry(tmp_path, caplog):

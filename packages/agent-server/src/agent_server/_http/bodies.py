@@ -1,6 +1,8 @@
 """Request bodies, within limits of size and time."""
 
 import asyncio
+import re
+from codecs import BOM_UTF8
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
@@ -11,7 +13,7 @@ from starlette.requests import Request
 
 from agent_server.executor import RequestRefusedError
 from agent_server.settings import ServerSettings
-from stream_text import LARGE_TEXT, InvalidJsonError, parse_json
+from stream_text import LARGE_TEXT, InvalidJsonError, dump_json, parse_json
 
 from .problems import ProblemError, find_problems, refuse_field
 
@@ -24,6 +26,11 @@ _LARGE: Final = ThreadPoolExecutor(2, thread_name_prefix="agent-server-body")
 _MOST_VALUES: Final = 850_000
 _MOST_NAMES: Final = 525_000
 _WINDOW: Final = 64 * 1024
+# Our choice, more than any model reads. One such character has a text take up to four times its bytes, and many take three times theirs where they are stored.
+_MOST_WIDE: Final = 8 * 1024 * 1024
+_TEXT: Final = re.compile(rb'"[^"]*+"?')
+_WIDE: Final = re.compile(rb"[\x80-\xff]+")
+_ASTRAL: Final = (b"\xf0", b"\xf1", b"\xf2", b"\xf3", b"\xf4")
 
 
 async def read_body(request: Request, *, is_optional: bool = False) -> bytes:
@@ -73,11 +80,12 @@ def parse_body(body: bytes) -> Any:
     """Return the JSON of a body.
 
     Raises:
-        ProblemError: If it is not JSON (422), or has too many values (413).
+        ProblemError: If it is not JSON (422), or has too many values or too much of what is not ASCII (413).
     """
     _check_values(body)
+    _check_texts(body)
     try:
-        return parse_json(body.decode("utf-8-sig"))
+        return parse_json(_decode(body))
     except UnicodeDecodeError:
         raise refuse_field("body", "expected JSON in UTF-8") from None
     except InvalidJsonError as error:
@@ -89,8 +97,7 @@ def _check_values(body: bytes) -> None:
     if _count_values(body) <= _MOST_VALUES and body.count(b":") <= _MOST_NAMES:
         return  # Even with all that only stands in texts, as nearly always.
     values = names = 0
-    # Without what is escaped, quotes are where texts begin and end.
-    bare, is_text = body.replace(rb"\\", b"").replace(rb"\"", b""), False
+    bare, is_text = _strip_escaped(body), False
     for first in range(0, len(bare), _WINDOW):
         pieces = bare[first : first + _WINDOW].split(b'"')
         outside = b" ".join(pieces[is_text::2])
@@ -99,6 +106,38 @@ def _check_values(body: bytes) -> None:
         if values > _MOST_VALUES or names > _MOST_NAMES:
             limits = f"{_MOST_VALUES:,} values, objects counted twice, and {_MOST_NAMES:,} names"
             raise ProblemError(413, f"Expected a body of at most {limits}.")
+
+
+def _check_texts(body: bytes) -> None:
+    """Refuse a large body that would take many times its size, parsed or stored, by texts that are not ASCII."""
+    if len(body) <= _MOST_WIDE or not _is_wide(body):
+        return
+    texts = (found[0] for found in _TEXT.finditer(_strip_escaped(body)))
+    if sum(len(text) for text in texts if _is_wide(text)) > _MOST_WIDE:
+        expected = f"at most {_MOST_WIDE:,} bytes of texts with characters that are not ASCII"
+        raise ProblemError(413, f"Expected a body of {expected}.")
+
+
+def _is_wide(text: bytes) -> bool:
+    return not text.isascii() or rb"\ud" in text or rb"\uD" in text
+
+
+def _strip_escaped(body: bytes) -> bytes:
+    """Return a body without what is escaped: quotes are where texts begin and end."""
+    return body.replace(rb"\\", b"  ").replace(rb"\"", b"  ")
+
+
+def _decode(body: bytes) -> str:
+    """Return the text of a body. Few astral characters are escaped, or else Python would take four bytes for each of all the others."""
+    if 0 < sum(map(body.count, _ASTRAL)) < len(body) // 6:
+        body = _WIDE.sub(_escape, body.removeprefix(BOM_UTF8))
+    return body.decode("utf-8-sig")
+
+
+def _escape(found: re.Match[bytes]) -> bytes:
+    if found.string[found.start() - 1 : found.start()] == b"\\":
+        return found[0]  # Perhaps an escape that JSON does not know.
+    return dump_json(found[0].decode())[1:-1].encode()
 
 
 def _count_values(text: bytes) -> int:
