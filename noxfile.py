@@ -570,6 +570,20 @@ def tool_search(session: nox.Session) -> None:
     session.run("python", "-m", "benchmarks.tool_search", env=_MODULES)
 
 
+@nox.session(default=False)
+def harness(session: nox.Session) -> None:
+    """Make the table of what agent harnesses do when everything misbehaves; `-- --tau2 CHECKOUT --official CHECKOUT` with all tasks and harnesses, `-- --harness NAME --mutation NAME` one cell with its transcript."""
+    sync(session, "--all-packages", "--all-extras")
+    # Of the data's own requirements those of what is read of them.
+    session.install("--no-deps", "bfcl-eval==2026.3.23")
+    session.install("addict", "deepdiff", "docstring-parser", "loguru", "mpmath", "pyyaml")
+    session.install("python-dotenv", "toml")
+    place = Path(session.create_tmp()) / "environments"
+    session.run(
+        "python", "-m", "harness", "--environments", str(place), *session.posargs, env=_MODULES
+    )
+
+
 @nox.session
 def fuzz(session: nox.Session) -> None:
     """Try what holds for any input; `-- --minutes 120` goes on for that long, with other cases, and with all processes."""

@@ -47,6 +47,16 @@ def peak_bytes(pid: int | None) -> int:
     return int(kilobytes) * 1024
 
 
+def family_peak_bytes(pid: int) -> int:
+    """Return the same for a process and all that it has started and that still runs, each at its own peak."""
+    children = [
+        int(child)
+        for file in Path(f"/proc/{pid}").glob("task/*/children")
+        for child in file.read_text(encoding="ascii").split()
+    ]
+    return peak_bytes(pid) + sum(map(family_peak_bytes, children))
+
+
 async def tell_cost(work: Callable[[], Awaitable[None]], number: int) -> None:
     """Print the processor time of this process that a piece of work takes, in seconds, the first ones left out."""
     for _ in range(number // 4):

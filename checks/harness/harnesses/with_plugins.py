@@ -1,0 +1,94 @@
+"""Two Dify plugins through our host, ours or the official ones: `with_plugins.py MODEL_PLUGIN AGENT_PLUGIN STRATEGY`, each a folder, `{official}` for the checkout of theirs."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from serving import MODEL, Case, NotOffered, build_function, serve
+
+from dify_plugin_host import PluginHost, PythonTool, StrategyRequest, ToolParameter
+from gpt5_simulator import SIMULATOR_KEY
+
+
+ROOT = Path(__file__).parents[3]
+HINTS = {"string": str, "integer": int, "number": float, "boolean": bool}
+LISTS = {kind: list[hint] for kind, hint in HINTS.items()}
+
+
+def read_tool(raw: dict[str, Any]) -> PythonTool:
+    """Return a tool as Dify has it: its parameters are texts, numbers, booleans and arrays."""
+    return PythonTool(
+        name=raw["name"],
+        description=raw["description"],
+        parameters=tuple(
+            ToolParameter(
+                name=one["name"],
+                hint=LISTS[one["items"]] if one["items"] else HINTS[one["type"]],
+                type="number" if one["type"] == "integer" else one["type"],
+                description=one["description"],
+                required=one["required"],
+                has_default=not one["required"],
+                schema={"type": "array", "items": {"type": one["items"]}} if one["items"] else None,
+            )
+            for one in raw["parameters"]
+        ),
+        function=build_function(raw),
+    )
+
+
+def find_folder(name: str) -> Path:
+    return Path(name.format(official=os.environ["HARNESS_OFFICIAL"], ours=ROOT / "plugins"))
+
+
+model_plugin, agent_plugin, strategy = sys.argv[1:]
+tools = {
+    raw["name"]: read_tool(raw)
+    for raw in json.loads(Path(os.environ["HARNESS_POOL"]).read_text(encoding="utf-8"))
+}
+credentials = {"openai_api_key": SIMULATOR_KEY, "openai_api_base": os.environ["OPENAI_BASE_URL"]}
+host = PluginHost(
+    find_folder(model_plugin),
+    find_folder(agent_plugin),
+    credentials=credentials,
+    tools=list(tools.values()),
+)
+
+
+async def answer(case: Case) -> str:
+    model = await host.model_value(MODEL)
+    query, rules = case.question, {}
+    if case.asks:
+        if strategy != "gpt5_function_calling":
+            raise NotOffered
+        rules = {"approval_rules": json.dumps({case.asks: "always"})}
+    if call := case.open_call:
+        function = {"name": call["name"], "arguments": call["arguments"]}
+        model["history_prompt_messages"] = [
+            {"role": "user", "content": case.question},
+            {
+                "role": "assistant",
+                "content": "",
+                "tool_calls": [{"id": call["call_id"], "type": "function", "function": function}],
+            },
+        ]
+        query = "Go on."
+    parameters = {
+        "model": model,
+        "tools": [tools[raw["name"]].to_entity() for raw in case.tools],
+        "instruction": case.instruction,
+        "query": query,
+        "maximum_iterations": 10,
+        **rules,
+    }
+    shown = ""
+    async for message in host.invoke_strategy(
+        StrategyRequest(strategy=strategy, parameters=parameters)
+    ):
+        if message["type"] == "text":
+            shown += message["message"]["text"]
+    return shown
+
+
+serve(answer, host.start)
