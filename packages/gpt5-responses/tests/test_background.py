@@ -1,8 +1,10 @@
 """Background responses: the same events whatever happens below, cancelled when nobody waits, never made twice."""
 
 import asyncio
+import inspect
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -633,3 +635,22 @@ def test_errors_hold_no_key(transport: Transport) -> None:
 
     assert "very-secret" not in str(refusal.value)
     assert body_of(wire.requests[0])["background"] is True
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        *(BackgroundStream, attach_stream, AsyncBackgroundStream, aopen_background),
+        *(ResponsesClient.stream, ResponsesClient.attach, ResponsesClient.complete),
+        *(AsyncResponsesClient.stream, AsyncResponsesClient.attach, AsyncResponsesClient.complete),
+    ],
+    ids=lambda function: function.__qualname__,
+)
+def test_help_names_the_ways_to_follow_a_response(function: Callable[..., object]) -> None:
+    shown = inspect.signature(function).parameters
+
+    assert list(shown)[-3:] == ["seconds", "detached", "poll_seconds"]
+    assert [shown[name].default for name in ("seconds", "detached")] == [None, False]
+    assert {one.kind for one in shown.values()}.isdisjoint(
+        {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}
+    )

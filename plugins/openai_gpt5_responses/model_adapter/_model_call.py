@@ -9,6 +9,7 @@ from typing import Any
 from dify_plugin.entities.model.message import PromptMessage, PromptMessageTool
 
 from gpt5_responses import Connection
+from stream_text import valid_tool_names
 
 from ._parameters import wants_thoughts
 
@@ -54,6 +55,18 @@ class ModelCall:
         """
         return read_connection(self.credentials)
 
+    @cached_property
+    def sent_names(self) -> Mapping[str, str]:
+        """The names under which the call's tools, and those in its messages, are sent, by Dify's. A blank name has none."""
+        called = [one.function for message in self.messages for one in calls_of(message)]
+        names = dict.fromkeys(one.name for one in (*self.tools, *called) if one.name.strip())
+        return dict(zip(names, valid_tool_names(("", name) for name in names), strict=True))
+
+    @cached_property
+    def own_names(self) -> Mapping[str, str]:
+        """Dify's names of the tools, by those that are sent."""
+        return {sent: own for own, sent in self.sent_names.items()}
+
     @property
     def shows_thoughts(self) -> bool:
         """Whether the answer is shown with the model's thoughts. Dify reads an unstreamed answer by machine, so there they have to be asked for.
@@ -81,6 +94,11 @@ class ModelCall:
     def made_for(self) -> str:
         """A digest of the owner, who alone may use a compaction item of the response: 32 hexadecimal digits."""
         return hashlib.sha256(self.owner.encode()).hexdigest()[:32]
+
+
+def calls_of(message: PromptMessage) -> list[Any]:
+    """Return the tool calls of a message."""
+    return getattr(message, "tool_calls", None) or []
 
 
 def base_model(model: str, credentials: Mapping[str, object]) -> str:

@@ -6,7 +6,7 @@ from typing import Literal, Unpack, overload
 from gpt5_messages import Completion
 
 from ._background.async_stream import AsyncBackgroundStream
-from ._background.following import FollowOptions, attached_request, in_background
+from ._background.following import FollowOptions, attached_request, in_background, shows_options
 from ._background.jobs import CompletionWindow, Job, read_job, submit_call
 from ._calls.calls import (
     Call,
@@ -43,6 +43,7 @@ class AsyncResponsesCalls(AsyncSide):
         background: bool | None = None,
         **options: Unpack[FollowOptions],
     ) -> AsyncResponseStream: ...
+    @shows_options
     def stream(
         self,
         request: Request,
@@ -67,6 +68,7 @@ class AsyncResponsesCalls(AsyncSide):
         stream = self._open(in_background(request, background, options), **options)
         return self._begin(stream)
 
+    @shows_options
     def attach(
         self,
         response_id: str,
@@ -95,6 +97,7 @@ class AsyncResponsesCalls(AsyncSide):
         )
         return stream.priced_by(self._find_price)
 
+    @shows_options
     async def complete(
         self,
         request: Request,

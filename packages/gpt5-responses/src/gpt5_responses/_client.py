@@ -6,7 +6,7 @@ from typing import Literal, Unpack, overload
 
 from gpt5_messages import Completion
 
-from ._background.following import FollowOptions, attached_request, in_background
+from ._background.following import FollowOptions, attached_request, in_background, shows_options
 from ._background.jobs import CompletionWindow, Job, read_job, submit_call
 from ._background.stream import BackgroundStream
 from ._calls.calls import (
@@ -44,6 +44,7 @@ class ResponsesCalls(BlockingSide):
         background: bool | None = None,
         **options: Unpack[FollowOptions],
     ) -> ResponseStream: ...
+    @shows_options
     def stream(
         self,
         request: Request,
@@ -68,6 +69,7 @@ class ResponsesCalls(BlockingSide):
         stream = self._open(in_background(request, background, options), **options)
         return self._begin(stream)
 
+    @shows_options
     def attach(
         self,
         response_id: str,
@@ -96,6 +98,7 @@ class ResponsesCalls(BlockingSide):
         )
         return stream.priced_by(self._find_price)
 
+    @shows_options
     def complete(
         self,
         request: Request,

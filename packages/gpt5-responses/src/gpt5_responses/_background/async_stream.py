@@ -14,7 +14,7 @@ from gpt5_responses._http.steps import Asynchronous
 from gpt5_responses._settings.connection import Connection
 from gpt5_responses._streams.async_stream import AsyncResponseStream
 
-from .following import LAST_SECONDS, FollowedFacts, Following, FollowOptions
+from .following import LAST_SECONDS, FollowedFacts, Following, FollowOptions, shows_options
 
 
 class AsyncBackgroundStream(FollowedFacts, AsyncResponseStream):
@@ -27,6 +27,7 @@ class AsyncBackgroundStream(FollowedFacts, AsyncResponseStream):
         left_out: The parts that the server refused, left out of the request.
     """
 
+    @shows_options
     def __init__(  # noqa: PLR0913  one stream has these surroundings
         self,
         client: FallbackClient,
@@ -150,6 +151,7 @@ class AsyncBackgroundStream(FollowedFacts, AsyncResponseStream):
                     await self._ask(cancel_call(self._following.response_id))
 
 
+@shows_options
 def aopen_background(
     connection: Connection,
     request: Mapping[str, Any],

@@ -1,8 +1,9 @@
 """The state of following a background response, shared by both kinds of stream: progress, time limits, and what ends it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypedDict
+from inspect import Parameter, signature
+from typing import Any, TypedDict, cast
 
 from gpt5_responses._calls.calls import kept_include, poll_call, resume_path
 from gpt5_responses._errors import (
@@ -205,6 +206,15 @@ class FollowedFacts:
 
     def _took_too_long(self) -> ConnectionTimeoutError:
         return self._following.took_too_long()
+
+
+def shows_options[**P, Result](function: Callable[P, Result]) -> Callable[P, Result]:
+    """Have `help()`, editors and the reference show each of a function's `FollowOptions` by its name and default, in the place of `**options`."""
+    shown, options = signature(function), signature(Following).parameters
+    own = [one for one in shown.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
+    named = [options[name] for name in FollowOptions.__annotations__]
+    cast("Any", function).__signature__ = shown.replace(parameters=[*own, *named])
+    return function
 
 
 def in_background(

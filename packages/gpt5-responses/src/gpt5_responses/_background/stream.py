@@ -22,7 +22,14 @@ from gpt5_responses._streams.deadline import within
 from gpt5_responses._streams.stream import ResponseStream
 from gpt5_responses._streams.time_limits import TimeLimits
 
-from .following import LAST_SECONDS, FollowedFacts, Following, FollowOptions, attached_request
+from .following import (
+    LAST_SECONDS,
+    FollowedFacts,
+    Following,
+    FollowOptions,
+    attached_request,
+    shows_options,
+)
 
 
 class BackgroundStream(FollowedFacts, ResponseStream):
@@ -61,6 +68,7 @@ class BackgroundStream(FollowedFacts, ResponseStream):
     Source: https://platform.openai.com/docs/guides/background, read 2026-11-22; recorded background streams.
     """
 
+    @shows_options
     def __init__(  # noqa: PLR0913  each is a decision of the caller's
         self,
         connection: Connection,
@@ -221,6 +229,7 @@ class BackgroundStream(FollowedFacts, ResponseStream):
             self._cancel()
 
 
+@shows_options
 def attach_stream(
     connection: Connection,
     response_id: str,
