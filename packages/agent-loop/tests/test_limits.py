@@ -12,7 +12,7 @@ from agent_loop import (
     ToolCallFragment,
     ToolResult,
 )
-from counting import is_linear
+from counting import CountedText, is_linear
 
 
 QUESTION = (Message(role="user", content="?"),)
@@ -21,7 +21,8 @@ REFUSED = "tool invoke error: only the first 128 calls of a round are made; this
 
 def fragments(count):
     return tuple(
-        ToolCallFragment(call_id=f"c{n}", name="add", arguments="{}") for n in range(count)
+        ToolCallFragment(call_id=CountedText(f"c{n}"), name="add", arguments="{}")
+        for n in range(count)
     )
 
 
@@ -79,6 +80,6 @@ def test_twice_the_pieces_without_a_name_cost_twice_as_much():
         run = AgentRun(QUESTION, maximum_iterations=6)
         run.start()
         for number in range(count):
-            run.feed(ModelDelta(tool_calls=(ToolCallFragment(call_id=f"c{number}"),)))
+            run.feed(ModelDelta(tool_calls=(ToolCallFragment(call_id=CountedText(f"c{number}")),)))
 
     assert is_linear(play, 200)

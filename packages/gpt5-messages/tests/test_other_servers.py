@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from counting import is_linear
+from counting import CountedText, is_linear
 from gpt5_messages import (
     BlockDelta,
     BlockStart,
@@ -316,10 +316,8 @@ def test_arguments_that_are_an_object_are_written_as_text(*, is_streamed: bool) 
 
 
 def calls(count: int, **fields: object) -> list[Event]:
-    return [
-        {**CALL, "id": f"fc_{n}", "call_id": f"c{n}", "arguments": "{}", **fields}
-        for n in range(count)
-    ]
+    ids = ({"id": CountedText(f"fc_{n}"), "call_id": CountedText(f"c{n}")} for n in range(count))
+    return [{**CALL, **one, "arguments": "{}", **fields} for one in ids]
 
 
 @pytest.mark.parametrize("ids", [{}, {"id": None}, {"id": ""}, {"id": "x"}], ids=repr)
