@@ -629,3 +629,21 @@ def test_no_sequence_of_events_raises_or_leaves_a_block_open(
 )
 def test_every_kind_of_block_is_text_thinking_or_tool_input(kind: str, content: str) -> None:
     assert BlockDelta(index=0, kind=kind, text="x").content == content
+
+
+def test_a_response_that_has_ended_is_read_once_for_all_who_ask() -> None:
+    decoder = StreamDecoder()
+    decoder.feed(delta("Hi"))
+    before = decoder.completion
+    decoder.feed(event("response.completed", response={"status": "completed", "output": []}))
+
+    assert (before.status, before.text) == ("in_progress", "Hi")
+    assert decoder.completion is decoder.completion
+    assert (decoder.completion.status, decoder.completion.text) == ("completed", "Hi")
+
+
+def test_a_response_without_an_item_fails_although_it_was_read_as_completed() -> None:
+    decoder = StreamDecoder()
+    decoder.feed(event("response.completed", response={"status": "completed", "output": []}))
+
+    assert decoder.completion.status == "failed"

@@ -1,24 +1,22 @@
 """Readers for decoded JSON of an unknown shape."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 
-from stream_text import MOST_COUNTED, read_count
+from stream_text import MOST_COUNTED, is_list, is_object, read_count
 
 from ._text import whole_characters
 
 
 def mapping(value: object) -> Mapping[str, Any]:
     """Return a mapping as it is, and an empty one for anything else."""
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+    return value if is_object(value) else {}
 
 
 def iter_mappings(value: object) -> Iterator[Mapping[str, Any]]:
     """Yield the mappings of a list; nothing for anything else."""
-    if isinstance(value, (list, tuple)):
-        for entry in cast("Iterable[object]", value):
-            if isinstance(entry, Mapping):
-                yield cast("Mapping[str, Any]", entry)
+    if is_list(value):
+        yield from filter(is_object, value)
 
 
 def iter_parts(
@@ -44,7 +42,9 @@ def text_at(value: Mapping[str, Any], key: str) -> str:
 
 def type_of(value: Mapping[str, Any]) -> str:
     """Return the `type` of an item, a part or an event; an empty text if it has none."""
-    return text_or_none(value.get("type")) or ""
+    kind = value.get("type")
+    # Asked of each item and event, again and again.
+    return kind if type(kind) is str and kind.isascii() else text_or_none(kind) or ""
 
 
 def count(counts: object, *keys: str) -> int:
