@@ -89,7 +89,7 @@ def test_what_a_model_does_not_accept_is_refused_by_name(server, ask, model, set
         ("gpt-5", {"text": schema_format(CLOSED), "max_output_tokens": 4096}),
         ("gpt-5", {"text": schema_format({"type": "object"}, strict=False)}),
         ("gpt-5", {"context_management": [None], "reasoning": {"effort": None}}),
-        ("gpt-5", {"metadata": {"team": "maps"}}),
+        ("gpt-5", {"metadata": {"team": "maps"}, "client_metadata": {"turn_id": "1"}}),
     ],
 )
 def test_what_a_model_accepts_passes(server, ask, model, settings):
