@@ -187,10 +187,11 @@ async def ended(client, path):
     return (await client.get(path)).json()
 
 
-async def test_a_run_under_way_reads_each_message_once(tmp_path):
+async def test_a_run_under_way_reads_each_message_once(tmp_path, monkeypatch):
+    monkeypatch.setattr("agent_server._store.steering.MOST", 2)
     held = Held()
     async with asked(tmp_path, Steered(held=held)) as client:
-        run_id = (await post(client, {"agent": "held", "steps": 3})).json()["run_id"]
+        run_id = (await post(client, {"agent": "held", "steps": 4})).json()["run_id"]
         path = f"/v1/runs/{run_id}"
         await held.at.get()
         key = {"Idempotency-Key": "k"}
@@ -198,10 +199,11 @@ async def test_a_run_under_way_reads_each_message_once(tmp_path):
         other = await client.post(f"{path}/input", json={"steer": "b"}, headers=key)
         wrong = await client.post(f"{path}/input", json={"steer": 3})
         answer = await client.post(f"{path}/input", json={"wait_id": "x", "answer": "yes"})
-        for _ in "ab":
+        for _ in "abc":
             held.go.release()
             await held.at.get()
         await client.post(f"{path}/input", json={"steer": "b"})
+        much = await client.post(f"{path}/input", json={"steer": "c"})
         stranger = await client.post("/v1/runs/x/input", json={"steer": "b"})
         held.go.release()
         run = await ended(client, path)
@@ -210,6 +212,7 @@ async def test_a_run_under_way_reads_each_message_once(tmp_path):
     assert [one.status_code for one in told] == [202, 200]
     assert (fields(other), fields(wrong)) == (["Idempotency-Key"], ["steer"])
     assert (fields(answer, 409), fields(late, 409), stranger.status_code) == ([], [], 404)
+    assert (fields(much, 409), much.json()["detail"]) == ([], "A run can be told 2 messages.")
     assert "has ended" in late.json()["detail"]
     assert (run["output"], run["details"]) == (["a", "b"], {})
 

@@ -1,6 +1,7 @@
 """Steps that are made apart from their run, by processes that may die, be cut off, or make the same step at once."""
 
 import asyncio
+from dataclasses import replace
 
 import psycopg
 import pytest
@@ -325,6 +326,31 @@ async def test_what_a_step_keeps_is_found_by_later_ones_until_the_run_waits_or_e
 
     assert heard == [{name: b"a"}] * 3
     assert steps == dict.fromkeys(("a", "Kept:b", "kept:c"), b"made")
+    assert left_of(database) == (0, 0)
+
+
+class Steered(Making):
+    """An executor whose runs are told things."""
+
+    def check_steer(self, _agent, message):
+        return message
+
+
+async def test_a_step_reads_what_its_run_was_told_and_no_step_is_recorded_of_it(database):
+    async def hear(run):
+        return str(await run.read_steered(1)).encode()
+
+    async with process(database, Steered(hear=hear)) as here:
+        run_id, hold = await here.begin()
+        for message in ("a", {"b": ["c"]}, "d"):
+            await here.runs.steer(run_id, message, tenant="ada")
+        heard = await here.make(hold, step="hear")
+        steps = await here.store.read_steps(hold)
+        await here.store.end(hold, replace(DONE, steered=2), telling())
+        run = await here.runs.get(run_id, tenant="ada")
+
+    assert (heard, steps) == (b"[{'b': ['c']}, 'd']", {"a": heard})
+    assert run.result.details == {"unread": ["d"]}
     assert left_of(database) == (0, 0)
 
 

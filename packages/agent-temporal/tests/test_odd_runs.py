@@ -55,7 +55,9 @@ async def test_what_may_not_be_told_fails_the_run(tmp_path, told):
 
 
 async def test_a_result_that_is_no_json_fails_the_run(tmp_path):
-    async def script(_run):
+    async def script(run):
+        # What it was told its steps read, where they are made.
+        assert not await run.read_steered(0)
         return RunResult(status="succeeded", output=math.inf)
 
     run = await play(tmp_path, script)

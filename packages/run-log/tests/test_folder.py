@@ -65,6 +65,19 @@ def test_the_oldest_runs_go_first_where_all_take_too_much_room(tmp_path):
     assert [path.exists() for path in [*paths, new]] == [False] * 4 + [True]
 
 
+def test_a_full_folder_is_looked_through_when_it_has_grown_by_a_sixteenth(tmp_path):
+    begin_all(tmp_path, 33)
+    old, *_ = begin_all(tmp_path, 3)
+    age(old, 31)
+    begin_all(tmp_path, 1)
+    left = [old.exists()]
+    for _ in range(2):
+        begin_all(tmp_path, 1)
+        left.append(old.exists())
+    assert left[0]
+    assert not left[-1]
+
+
 def test_an_environment_may_name_a_log(tmp_path, monkeypatch):
     old, young = begin_all(tmp_path, 2, 3_000)
     age(old, 8)

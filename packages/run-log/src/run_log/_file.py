@@ -90,11 +90,18 @@ def iter_paths(folder: Path) -> Iterator[Path]:
                 yield Path(entry.path)
 
 
+_left: dict[Path, int] = {}  # How many runs may begin in a folder before it is looked through.
+
+
 def tidy(new: Path, settings: LogSettings, *, now: float) -> None:
-    """Delete the runs that are too old, and then the oldest until the rest fits; the new run stays.
+    """Delete the runs that are too old, and then the oldest until the rest fits; the new run stays. A full folder is looked through when it has grown by a sixteenth.
 
     Several processes may do so at once. A file that cannot be read or deleted stays.
     """
+    left = _left.get(new.parent, 0)
+    if left > 0:
+        _left[new.parent] = left - 1
+        return
     found: list[tuple[float, int, Path]] = []
     with suppress(OSError):
         # The new run has hardly begun: what it takes is not yet known.
@@ -102,6 +109,8 @@ def tidy(new: Path, settings: LogSettings, *, now: float) -> None:
             with suppress(FileNotFoundError):  # deleted by another process in the meantime
                 status = path.stat()
                 found.append((status.st_mtime, status.st_size, path))
+    # Looking through it takes longer than writing a short run, from some hundred runs on.
+    _left[new.parent] = len(found) // 16
     total = sum(size for _, size, _ in found)
     oldest = now - settings.max_age_days * _SECONDS_OF_A_DAY
     for written, size, path in sorted(found):

@@ -64,6 +64,12 @@ def _patterns() -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
     return tuple((words, re.compile(pattern, flags)) for words, pattern in _PATTERNS)
 
 
+@cache
+def _any_word() -> re.Pattern[str]:
+    words = {re.escape(word) for words, _ in _patterns() for word in words}
+    return re.compile("|".join(sorted(words)))
+
+
 _NONE_KNOWN: Final = KnownSecrets(())
 
 
@@ -156,6 +162,9 @@ def redact_text(text: str) -> str:
         'Incorrect API key provided: sk-[redacted].'
     """
     folded = _fold(text)
+    # Most texts are short and hold none, and a run log has thousands of them.
+    if _any_word().search(folded) is None:
+        return text
     for words, pattern in _patterns():
         if any(word in folded for word in words):
             text = _hide(text, pattern)

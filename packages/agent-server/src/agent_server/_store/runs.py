@@ -264,11 +264,12 @@ class RunRepository:
     def steer(
         self, write: Write, run_id: str, tenant: str, message: Any, key: str | None
     ) -> bool | Exception:
-        """Store what a run under way is told, and return whether it is new; with the same idempotency key it may come again."""
-        try:
-            row = self._find(write.connection, sa.select(*SEEN).with_for_update(), run_id, tenant)
-        except RunNotFoundError as error:
-            return error
+        """Store what a run under way is told, and return whether it is new; with the same idempotency key it may come again.
+
+        Raises:
+            RunNotFoundError: If there is no such run.
+        """
+        row = self._find(write.connection, sa.select(*SEEN).with_for_update(), run_id, tenant)
         return tell_run(write, row, message, key)
 
     def delete(self, write: Write, run_id: str, tenant: str) -> Exception | None:
