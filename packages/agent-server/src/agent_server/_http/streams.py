@@ -263,6 +263,10 @@ async def share_frames(batches: Batches, project: Project, *, view: str) -> Fram
     """
     async with aclosing(batches):
         async for batch in batches:
+            known = batch[-1].shared.get(f"{view} {batch[0].number}")
+            if known is not None:
+                yield len(known), known.__bytes__  # Nearly always, for each of a thousand watchers.
+                continue
             for size, group in group_small(batch, attrgetter("size")):
                 yield size, partial(_project_once, group, project, view)
 

@@ -105,14 +105,10 @@ def group_small[One](
     items: Sequence[One], size_of: Callable[[One], int]
 ) -> Iterator[tuple[int, Sequence[One]]]:
     """Yield items in groups that fill a piece, a large one by itself, each group with its size."""
-    sizes = [*map(size_of, items)]
-    if 0 < (total := sum(sizes)) <= PIECE_BYTES:
-        # Nearly always, and for each of a thousand watchers.
-        yield total, items
-        return
     group: list[One] = []
     total = 0
-    for one, size in zip(items, sizes, strict=True):
+    for one in items:
+        size = size_of(one)
         if group and total + size > PIECE_BYTES:
             yield total, group
             group, total = [], 0
