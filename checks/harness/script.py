@@ -88,11 +88,12 @@ class Script:
         return is_binary and results >= sum(map(len, self._gold[: step + 1]))
 
     def _say(self, step: int, missing: Sequence[int], *, may_call: bool) -> Turn:
-        if step == len(self._gold):
+        # One that asks for ever has never had enough.
+        if step == len(self._gold) and self._case.mutation.turn != _FOREVER:
             return [Text(text=self.done)]
         calls = [self._gold[step][index] for index in missing]
         tries = 1 if any(name == self.refused_tool for name, _ in calls) else _TRIES
-        if not may_call or self._tries[step] == tries:
+        if not may_call or not calls or self._tries[step] == tries:
             return [Text(text=f"{self.not_done} call {step + 1} was not made.")]
         self._tries[step] += 1
         return [

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 
-MODEL = "gpt-5.2"
+MODEL = "gpt-5.4"  # whose messages have phases
 TOOL_SECONDS = 5
 _THREADS = 200
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from serving import MODEL, Case, NotOffered, build_function, serve
+from serving import MODEL, TOOL_SECONDS, Case, NotOffered, build_function, serve
 
 from dify_plugin_host import PluginHost, PythonTool, StrategyRequest, ToolParameter
 from gpt5_simulator import SIMULATOR_KEY
@@ -53,6 +53,8 @@ host = PluginHost(
     find_folder(agent_plugin),
     credentials=credentials,
     tools=list(tools.values()),
+    # Of the two agent plugins one documents it.
+    environment={**os.environ, "GPT5_AGENT_TOOL_SECONDS": str(TOOL_SECONDS)},
 )
 
 

@@ -179,10 +179,18 @@ def test_what_a_model_raises_is_in_the_result(run_of, model, error, cause):
     assert caught.value.reason == "error"
 
 
-def test_an_empty_answer_is_none(run_of):
-    result = run_of(Agent(Script(" ")), "?")
-    assert (result.answered, result.reason) == (False, "empty_answer")
-    assert result.error == "The model gave no answer."
+@pytest.mark.parametrize(
+    ("answers", "reason", "error"),
+    [
+        ([" "], "empty_answer", "The model gave no answer."),
+        ([POWER, [{"finish_reason": "length"}]], "output_limit", "The model reached its output lim"),
+        ([POWER, POWER], "maximum_iterations", "Maximum iteration limit (2) reached."),
+    ],
+)
+def test_an_answer_without_a_word_of_the_model_s_is_none(run_of, answers, reason, error):
+    result = run_of(Agent(Script(*answers), [power], maximum_iterations=2), "?")
+    assert (result.answered, result.reason) == (False, reason)
+    assert result.error.startswith(error)
 
 
 def test_what_a_tool_raises_is_read_by_the_model(run_of):

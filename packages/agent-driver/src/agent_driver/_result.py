@@ -121,10 +121,12 @@ def read_ending[Answer](
         case Finished() if cause is None:
             # What was shown in the place of an answer is not one: a caller has to look at the error.
             silence = "The model gave no answer." if ending.reason == "empty_answer" else None
+            # Of a model that has said nothing there is the sentence that was shown instead.
+            shown = None if is_typed or ending.answer.strip() else ending.final_text
             return Result(
                 reason=ending.reason,
                 text=(ending.final_text if is_typed else "") or ending.answer,
-                error=ending.error or silence,
+                error=ending.error or silence or shown or None,
                 messages=messages,
                 usage=usage,
                 budgets=ending.budgets,
