@@ -9,7 +9,7 @@ from strands.models.openai_responses import OpenAIResponsesModel
 
 
 class Asking(HookProvider):
-    """Asks before a tool is called."""
+    """A hook that asks before a tool is called."""
 
     def __init__(self, name):
         self.name = name
