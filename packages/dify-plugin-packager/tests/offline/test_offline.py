@@ -462,7 +462,8 @@ def test_the_limit_holds_all_that_is_inside(make_plugin, offline):
 def test_a_strangers_signed_package_keeps_its_files_and_says_what_is_gone(
     index, make_plugin, command
 ):
-    own = {"uv.toml": f'index-url = "{index.url}"\n', ".python-version": "3.13\n"}
+    own = {"uv.toml": f'find-links = ["{index.folder}"]\nno-index = true\n'}
+    own |= {".python-version": "3.13\n"}
     folder = make_plugin(**{"requirements.txt": "deep\n", "data/words.txt": "kept"}, **own)
     manifest = folder / "manifest.yaml"
     manifest.write_text(manifest.read_text().replace('"3.12"', '"3.11"'))
