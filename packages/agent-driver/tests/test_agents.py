@@ -418,7 +418,7 @@ async def test_whoever_lets_go_of_a_run_lets_go_of_its_agents():
     events = drive(*start())
     next(event for event in events if isinstance(event, AgentEvent))
     events.close()
-    assert closed.wait(5)
+    assert closed.wait(60)
 
     closed.clear()
     events = adrive(*start())

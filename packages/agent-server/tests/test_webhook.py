@@ -154,7 +154,7 @@ async def test_a_webhook_that_is_not_there_holds_no_run_up_and_is_told_later(dat
     async with engine(database, **gone) as runs:
         ids = {await start(runs) for _ in range(20)}
         for run_id in ids:
-            await finish(runs, run_id, seconds=5)
+            await finish(runs, run_id)
         await eventually(lambda: runs.statistics().webhook_messages == 20)
     with Receiver() as receiver:
         hurry(database)

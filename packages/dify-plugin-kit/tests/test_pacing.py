@@ -256,7 +256,7 @@ def test_walking_away_from_a_reader_that_waits_for_room_ends_it() -> None:
     threads = readers()
     batches.close()
     for reader in threads:
-        reader.join(timeout=10)
+        reader.join(timeout=60)
 
     assert not any(reader.is_alive() for reader in threads)
 
@@ -274,7 +274,7 @@ def test_walking_away_closes_the_source_and_ends_the_reader() -> None:
     threads = readers()
     batches.close()
     for reader in threads:
-        reader.join(timeout=10)
+        reader.join(timeout=60)
 
     assert closed.is_set()
     assert not any(reader.is_alive() for reader in threads)

@@ -300,9 +300,9 @@ def test_leaving_does_not_wait_for_a_model_that_blocks():
         url = f"{simulator.base_url}/responses"
         waiting = pool.submit(httpx.post, url, json=body, headers=_KEY, timeout=30)
         try:
-            assert asked.wait(10)
+            assert asked.wait(60)
             simulator.__exit__(None, None, None)
-            assert waiting.result(10).status_code == 500
+            assert waiting.result(60).status_code == 500
         finally:
             release.set()
 

@@ -55,7 +55,7 @@ def test_the_command_prints_its_address_and_ends_on_a_signal(tmp_path):
         assert address.endswith(f"#/run/{run.path.stem}")
         assert httpx2.get(address).status_code == 200
         process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 0
+        assert process.wait(60) == 0
 
 
 def test_the_command_opens_the_page_where_it_is_asked_to(tmp_path, monkeypatch, capsys):
