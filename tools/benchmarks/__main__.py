@@ -1,4 +1,4 @@
-"""Run the benchmark: `python -m benchmarks [--official PATH] [--repetitions N] [--only streams|runs|images|agents|memory|page|server|capacity]`."""
+"""Run the benchmark: `python -m benchmarks [--official PATH] [--repetitions N] [--only streams|runs|images|agents|long|memory|page|server|capacity]`."""
 
 import argparse
 import asyncio
@@ -13,6 +13,7 @@ from ._agents import compare_agents
 from ._capacity import measure_capacity
 from ._durable import measure_durable
 from ._images import measure_images
+from ._long_runs import compare_long_runs
 from ._memory import measure_memory
 from ._pairs import OURS, Owner, Pair, official_pair
 from ._runs import measure_runs
@@ -21,7 +22,7 @@ from ._streams import measure_streams
 from ._table import Figures, build_table
 
 
-_OTHERS = {"agents", "capacity", "memory", "page", "server"}  # which compare no plugins
+_OTHERS = {"agents", "capacity", "long", "memory", "page", "server"}  # which compare no plugins
 
 type _Measure = Callable[[Pair], Awaitable[Figures]]
 
@@ -32,6 +33,9 @@ def main() -> None:
     parts = options.only or ["streams", "runs", "images"]
     if "agents" in parts:
         print(compare_agents(options.repetitions, _report))  # noqa: T201 - the result
+        print(f"\n{_describe_machine(options.repetitions)}")  # noqa: T201 - and where it comes from
+    if "long" in parts:
+        print(compare_long_runs(options.repetitions, _report, before=options.before))  # noqa: T201 - the result
         print(f"\n{_describe_machine(options.repetitions)}")  # noqa: T201 - and where it comes from
     if "memory" in parts:
         print(measure_memory(options.repetitions))  # noqa: T201 - the result
@@ -78,6 +82,9 @@ def _read_options() -> argparse.Namespace:
     )
     parser.add_argument(
         "--temporal", type=Path, metavar="PROGRAM", help="Temporal's server, for capacity"
+    )
+    parser.add_argument(
+        "--before", type=Path, metavar="PYTHON", help="an earlier build's interpreter, for long"
     )
     parser.add_argument("--repetitions", type=int, default=3, metavar="N", help="3 by default")
     parser.add_argument(

@@ -56,9 +56,9 @@ class AgentServer:
 
 
 @contextmanager
-def agent_server() -> Generator[AgentServer]:
-    """Serve the script, again and again, while the `with` block runs."""
-    command = [sys.executable, "-m", __name__]
+def agent_server(rounds: int = ROUNDS) -> Generator[AgentServer]:
+    """Serve the script of so many rounds, again and again, while the `with` block runs."""
+    command = [sys.executable, "-m", __name__, str(rounds)]
     with subprocess.Popen(  # noqa: S603 - our own module
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -72,7 +72,7 @@ class _Script:
     """The script, which notes when it is asked."""
 
     def __init__(self) -> None:
-        self._model = ScriptedModel(_turns(), repeat=True)
+        self._model = ScriptedModel(_turns(int(sys.argv[1])), repeat=True)
         self.times: list[float] = []
 
     def respond(self, request: ModelRequest) -> Turn:
@@ -80,7 +80,7 @@ class _Script:
         return self._model.respond(request)
 
 
-def _turns() -> list[Turn]:
+def _turns(count: int) -> list[Turn]:
     rounds: list[Turn] = [
         [
             Reasoning(summary=(_SUMMARY,)),
@@ -90,7 +90,7 @@ def _turns() -> list[Turn]:
                 for page in (1, 2, 3)
             ),
         ]
-        for number in range(1, ROUNDS + 1)
+        for number in range(1, count + 1)
     ]
     return [*rounds, [Reasoning(summary=(_SUMMARY,)), Text(text=_ANSWER)]]
 

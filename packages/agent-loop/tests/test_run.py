@@ -111,6 +111,8 @@ def test_what_the_models_client_keeps_is_the_runs_own_in_each_of_its_calls():
     assert others.kept == {}
     assert first == others
     assert "built" not in repr(first)
+    answer(run)
+    assert second.kept == {}
 
 
 def test_results_may_come_in_any_order_and_go_back_in_the_order_of_the_calls():

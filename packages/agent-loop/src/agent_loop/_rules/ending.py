@@ -174,6 +174,7 @@ def finish(
     if state.round.number:
         add_round(run)
         yield end_round(run, error)
+    run.kept.clear()  # Who keeps the run's events would keep it, too.
     yield Finished(
         reason=reason,
         rounds=state.round.number,

@@ -1,0 +1,101 @@
+"""A relay in a process of its own between a client and a server: it makes a round trip as long as wanted, with a window that is always open, and counts.
+
+A line on stdin asks for what passed since the last one.
+"""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+
+from ._table import Figures
+
+
+_PIECE = 256 * 1024
+# As a server behind a balancer says that it keeps connections; uvicorn says nothing.
+_EVENTS = b"\r\ncontent-type: text/event-stream"
+_KEEPS = b"\r\nkeep-alive: timeout=61" + _EVENTS
+
+
+class Relay:
+    """The relay's process.
+
+    Attributes:
+        port: The port of 127.0.0.1 that it listens on.
+    """
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        self.port = int(self._read())
+
+    def report(self) -> Figures:
+        """Return how many connections were opened since the last time, and how many bytes the client has sent."""
+        assert self._process.stdin is not None  # noqa: S101 - a pipe was asked for
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        return json.loads(self._read())
+
+    def _read(self) -> str:
+        assert self._process.stdout is not None  # noqa: S101 - a pipe was asked for
+        return self._process.stdout.readline()
+
+
+@contextmanager
+def relay(port: int, *, round_trip: float) -> Generator[Relay]:
+    """Relay to a port of 127.0.0.1 while the `with` block runs.
+
+    Args:
+        port: The server's port.
+        round_trip: How long it takes there and back, in seconds.
+    """
+    command = [sys.executable, "-m", __name__, str(port), str(round_trip / 2)]
+    with subprocess.Popen(  # noqa: S603 - our own module
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            yield Relay(process)
+        finally:
+            process.terminate()
+
+
+class _Relay:
+    def __init__(self, port: int, delay: float) -> None:
+        self._port, self._delay = port, delay
+        self._connections = self._sent = 0
+
+    async def serve(self) -> None:
+        loop = asyncio.get_running_loop()
+        server = await asyncio.start_server(self._pass_on, "127.0.0.1", 0, limit=_PIECE)
+        print(server.sockets[0].getsockname()[1], flush=True)  # noqa: T201 - how the parent learns of it
+        while await loop.run_in_executor(None, sys.stdin.readline):
+            told = {"connections": self._connections, "sent_bytes": self._sent}
+            self._connections = self._sent = 0
+            print(json.dumps(told), flush=True)  # noqa: T201 - the report
+
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._connections += 1
+        await asyncio.sleep(2 * self._delay)  # to connect takes a round trip
+        there, back = await asyncio.open_connection("127.0.0.1", self._port, limit=_PIECE)
+        async with asyncio.TaskGroup() as ways:
+            ways.create_task(self._copy(reader, back, is_sent=True))
+            ways.create_task(self._copy(there, writer, is_sent=False))
+
+    async def _copy(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, is_sent: bool
+    ) -> None:
+        call_later = asyncio.get_running_loop().call_later
+        with suppress(ConnectionError):
+            while data := await reader.read(_PIECE):
+                self._sent += len(data) * is_sent
+                call_later(self._delay, writer.write, data if is_sent else _kept(data))
+        call_later(self._delay, writer.close)
+
+
+def _kept(data: bytes) -> bytes:
+    return data.replace(_EVENTS, _KEEPS)
+
+
+if __name__ == "__main__":
+    asyncio.run(_Relay(int(sys.argv[1]), float(sys.argv[2])).serve())
