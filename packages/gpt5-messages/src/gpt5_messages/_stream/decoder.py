@@ -142,6 +142,8 @@ class StreamDecoder:
         self._final: Mapping[str, Any] | None = None
         self._unexplained: Mapping[str, Any] | None = None  # a failure that does not say why
         self._is_over = False
+        # Read several times of a response that has ended: how it ended, and what it then was.
+        self._whole: tuple[Mapping[str, Any] | None, Completion] | None = None
 
     def feed(self, event: Mapping[str, Any]) -> list[StreamEvent]:
         """Decode one event; events after the end are ignored."""
@@ -183,13 +185,17 @@ class StreamDecoder:
 
         Items come from the terminal response, or from the stream if a server leaves them out there.
         """
+        if self._is_over and self._whole is not None and self._whole[0] is self._final:
+            return self._whole[1]
         body: dict[str, Any] = {**self._started, **(self._final or {"status": "in_progress"})}
         if not body.get("output"):
             is_completed = body["status"] == "completed"
             body["output"] = [
                 item.to_item(is_completed=is_completed) for item in self._items.in_order()
             ]
-        return to_completion(body, seed=self._log.call_ids.seed)
+        completion = to_completion(body, seed=self._log.call_ids.seed)
+        self._whole = self._final, completion
+        return completion
 
     def _is_repeat(self, event: Mapping[str, Any]) -> bool:
         """Return whether an event has come before; one that ends the response has not, whatever its number, since nothing follows it."""
