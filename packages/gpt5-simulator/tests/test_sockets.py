@@ -1,4 +1,5 @@
 import json
+import socket as socketlib
 from contextlib import contextmanager
 
 import pytest
@@ -41,10 +42,11 @@ def simulator(time):
 
 
 @contextmanager
-def connected(simulator, *, key="sk-test", path="/responses", **headers):
+def connected(simulator, *, key="sk-test", path="/responses", fault="none", **how):
     url = f"ws{simulator.base_url.removeprefix('http')}{path}"
-    sent = {"authorization": f"Bearer {key}"} | headers
-    with connect(url, additional_headers=sent, max_size=None) as socket:
+    sent = {"authorization": f"Bearer {key}"}
+    sent |= {} if fault == "none" else {"x-simulator-fault": fault}
+    with connect(url, additional_headers=sent, max_size=None, **how) as socket:
         yield socket
 
 
@@ -264,11 +266,10 @@ def test_faults_of_streams_are_the_same_on_a_socket(simulator, socket):
 
 
 def test_the_header_of_the_upgrade_has_faults_for_the_socket(simulator):
-    with connected(simulator, **{"x-simulator-fault": "rate_limit;times=2"}) as socket:
+    with connected(simulator, fault="rate_limit;times=2") as socket:
         assert [turn(socket)["type"] for _ in range(3)] == ["error", "error", "response.completed"]
-    asked = {"x-simulator-fault": "refuse_upgrade;status=503"}
-    assert refusal_of(simulator, **asked).status_code == 503
-    assert refusal_of(simulator, **{"x-simulator-fault": "nonsense"}).status_code == 400
+    assert refusal_of(simulator, fault="refuse_upgrade;status=503").status_code == 503
+    assert refusal_of(simulator, fault="nonsense").status_code == 400
 
 
 def test_pings_are_answered_unless_a_fault_forbids_it(simulator):
@@ -361,3 +362,18 @@ def test_a_simulator_that_stops_ends_its_sockets():
             send(socket)
             simulator.__exit__(None, None, None)
             assert closing_of(socket)[0] == 0
+
+
+def test_a_simulator_that_stops_ends_sockets_that_are_closing():
+    plain = socketlib.socket()
+    plain.setsockopt(socketlib.SOL_SOCKET, socketlib.SO_RCVBUF, 4096)
+    with ResponsesSimulator() as simulator:
+        host, port = simulator.base_url.split("/")[2].split(":")
+        plain.connect((host, int(port)))
+        with connected(simulator, sock=plain, max_queue=1, close_timeout=0.1) as socket:
+            send(socket, instructions="x" * 1_500_000)
+            socket.recv(timeout=30)
+            # Goodbye is said while most of the events are still to be read.
+            socket.protocol.send_close(1000)
+            plain.sendall(b"".join(socket.protocol.data_to_send()))
+            simulator.__exit__(None, None, None)

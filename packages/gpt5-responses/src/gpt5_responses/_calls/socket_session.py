@@ -235,7 +235,7 @@ class SocketSession:
         except httpcore.ReadTimeout as error:
             client.validate_time(until)
             is_proxied = socket.answer.network.is_proxied
-            raise NoAnswerError(is_proxied=is_proxied, own_id=own_id) from error
+            raise NoAnswerError(is_proxied=is_proxied, own_id=own_id, is_by_socket=True) from error
         except SocketError:
             raise
         except FAILURES as error:

@@ -41,13 +41,20 @@ class NoAnswerError(Exception):
         is_proxied: Whether it went to a proxy.
         may_be_at_work: Whether the server may have received it, and keep working on it after the connection has ended.
         own_id: Our id of the request.
+        is_by_socket: Whether it went by a WebSocket.
     """
 
     def __init__(
-        self, *, is_proxied: bool, may_be_at_work: bool = False, own_id: str | None = None
+        self,
+        *,
+        is_proxied: bool,
+        may_be_at_work: bool = False,
+        own_id: str | None = None,
+        is_by_socket: bool = False,
     ) -> None:
         super().__init__()
         self.own_id = own_id
+        self.is_by_socket = is_by_socket
         self.is_proxied = is_proxied
         self.may_be_at_work = may_be_at_work
 

@@ -24,7 +24,7 @@ _LEAST_ERROR = 400
 
 
 class SocketProtocol(WebSocketsSansIOProtocol):
-    """uvicorn's WebSocket, which may leave pings unanswered."""
+    """uvicorn's WebSocket, which may leave pings unanswered, and ends whatever its state."""
 
     def handle_ping(self) -> None:
         """Answer a ping, which the connection has done already but for sending it."""
@@ -32,6 +32,13 @@ class SocketProtocol(WebSocketsSansIOProtocol):
             self.conn.data_to_send()
         else:
             super().handle_ping()
+
+    def shutdown(self) -> None:
+        """End the connection; uvicorn would fail to say goodbye to a client that has closed it and does not read."""
+        if self.transport.is_closing():
+            self.transport.abort()
+        else:
+            super().shutdown()
 
 
 class Socket:
