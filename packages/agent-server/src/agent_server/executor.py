@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkable
+from typing import Any, Literal, Protocol, Self, runtime_checkable
 
 
 __all__ = [
@@ -316,14 +316,12 @@ class StoredEvent:
     size: int = field(default=0, compare=False, repr=False)
     shared: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)
 
-    if not TYPE_CHECKING:  # which would take any name for one of an event's
-
-        def __getattr__(self, name: str) -> Any:
-            """Return the data of an event of which only the JSON is known so far; most who watch need no more."""
-            if name != "data":
-                raise AttributeError(name)
-            object.__setattr__(self, name, json.loads(self.shared[name]))
-            return self.data
+    def __getattr__(self, name: Literal["data"]) -> JsonObject:
+        """Return the data of an event of which only the JSON is known so far; most who watch need no more."""
+        if name != "data":
+            raise AttributeError(name)
+        object.__setattr__(self, name, json.loads(self.shared[name]))
+        return self.data
 
 
 class Execution(Protocol):
