@@ -251,6 +251,11 @@ class InputAnswer:
     results: Mapping[str, Any] = field(default_factory=dict[str, Any])
     answer: Any = None
 
+    def to_dict(self) -> JsonObject:
+        """Return the answer as a JSON object, which shares its results: they may be large."""
+        approvals = {call_id: asdict(one) for call_id, one in self.approvals.items()}
+        return {"approvals": approvals, "results": dict(self.results), "answer": self.answer}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
