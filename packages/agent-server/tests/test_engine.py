@@ -19,6 +19,7 @@ async def test_a_run_is_executed_and_can_be_read_afterwards(database):
     assert [event.number for event in told] == [1, 2, 3, 4]
     assert [event.type for event in told] == ["run_started", "asked", "text", "run_succeeded"]
     assert told[0].data == {"attempt": 1}
+    assert not hasattr(told[0], "text")
     assert told[-1].data["output"] == "why"
     assert (ended.status, ended.attempt, ended.last_event) == ("succeeded", 1, 4)
     assert ended.result.output == "why"

@@ -123,6 +123,17 @@ async def test_the_same_answer_may_come_again_and_no_other(database):
     assert (is_new, is_new_later) == (False, False)
 
 
+def test_an_answer_is_told_without_a_copy_of_what_may_be_large():
+    result = [{"a": 1}]
+    given = InputAnswer(approvals={"c1": Approval(approved=True)}, results={"c2": result})
+
+    told = given.to_dict()
+
+    approval = {"approved": True, "reason": None}
+    assert told == {"approvals": {"c1": approval}, "results": {"c2": result}, "answer": None}
+    assert told["results"]["c2"] is result
+
+
 async def test_of_many_answers_at_once_one_is_used(database):
     async with engine(database, Scripted(pay=pay)) as runs:
         run_id = await start(runs, "pay")

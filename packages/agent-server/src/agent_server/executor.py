@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkable
+from typing import Any, Literal, Protocol, Self, runtime_checkable
 
 
 __all__ = [
@@ -251,6 +251,11 @@ class InputAnswer:
     results: Mapping[str, Any] = field(default_factory=dict[str, Any])
     answer: Any = None
 
+    def to_dict(self) -> JsonObject:
+        """Return the answer as a JSON object, which shares its results: they may be large."""
+        approvals = {call_id: asdict(one) for call_id, one in self.approvals.items()}
+        return {"approvals": approvals, "results": dict(self.results), "answer": self.answer}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
@@ -316,14 +321,12 @@ class StoredEvent:
     size: int = field(default=0, compare=False, repr=False)
     shared: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)
 
-    if not TYPE_CHECKING:  # which would take any name for one of an event's
-
-        def __getattr__(self, name: str) -> Any:
-            """Return the data of an event of which only the JSON is known so far; most who watch need no more."""
-            if name != "data":
-                raise AttributeError(name)
-            object.__setattr__(self, name, json.loads(self.shared[name]))
-            return self.data
+    def __getattr__(self, name: Literal["data"]) -> JsonObject:
+        """Return the data of an event of which only the JSON is known so far; most who watch need no more."""
+        if name != "data":
+            raise AttributeError(name)
+        object.__setattr__(self, name, json.loads(self.shared[name]))
+        return self.data
 
 
 class Execution(Protocol):

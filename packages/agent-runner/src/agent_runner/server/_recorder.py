@@ -27,7 +27,7 @@ class RunRecorder:
         """Write the script's input, and the answer with which it goes on."""
         if self._writer is not None:
             given = {"input": dict(request.input), "files": sorted(request.files)}
-            given |= {} if answer is None else {"answer": asdict(answer)}
+            given |= {} if answer is None else {"answer": answer.to_dict()}
             self._writer.request(1, [{"role": "user", "content": given}], {})
 
     def record_output(self, output: Mapping[str, Any]) -> None:

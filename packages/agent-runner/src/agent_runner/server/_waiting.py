@@ -118,7 +118,7 @@ def read_resumption(resumption: Resumption | None) -> Resumed:
     if resumption is None:
         return Resumed(resume=None, llm_usage=())
     kept = parse_json(resumption.state.decode(), max_depth=TRUSTED_DEPTH, yields=True)
-    resume = {"state": kept["state"], "answer": asdict(resumption.answer)}
+    resume = {"state": kept["state"], "answer": resumption.answer.to_dict()}
     return Resumed(resume=resume, llm_usage=kept["llm_usage"])
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self
 
@@ -160,7 +160,7 @@ def load_wait(row: sa.Row[Any], encryption: Encryption) -> WaitingFor | None:
 
 def dump_answer(answer: InputAnswer) -> str:
     """Return an answer as JSON, the same for the same answer."""
-    return json.dumps(asdict(answer), sort_keys=True, separators=(",", ":"))
+    return json.dumps(answer.to_dict(), sort_keys=True, separators=(",", ":"))
 
 
 def load_answer(text: bytes) -> InputAnswer:

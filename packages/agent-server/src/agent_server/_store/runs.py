@@ -4,7 +4,7 @@ import base64
 import re
 import uuid
 from collections.abc import Generator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -242,7 +242,7 @@ class RunRepository:
             return AnswerConflictError(AnswerConflictError.OTHER_QUESTION)
         if problems := find_problems(waiting_for.request, new.answer):
             return RequestRefusedError(*problems)
-        told = {"wait_id": new.wait_id, **asdict(new.answer), "key": new.key}
+        told = {"wait_id": new.wait_id, **new.answer.to_dict(), "key": new.key}
         event = Event.emit(row.last_event + 1, "run_answered", told)
         body = self.encryption.encrypt(dump_events([event]))
         endings.write_events(write, row.seq, [event], body)
