@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from .tasks import Parameter, Task
+from .tasks import Call, Parameter, Task
 
 
 DRAWN = 20
@@ -50,6 +50,11 @@ class Case:
     mutation: Mutation
     step: int
     parameter: Parameter | None = None
+
+    @property
+    def meant(self) -> Call:
+        """The call at which it goes wrong."""
+        return self.task.gold[self.step][0]
 
     @property
     def last(self) -> bool:

@@ -55,19 +55,13 @@ class Harness:
         if not self.requirements:
             return Path(sys.executable)
         python = environments / self.name / "bin" / "python"
-        done = python.parent / "requirements.json"
-        wanted = json.dumps(self.requirements)
-        if not done.exists() or done.read_text(encoding="utf-8") != wanted:
-            place = str(environments / self.name)
+        place = str(environments / self.name)
+        if not python.exists():
             base = str(Path(sys.base_prefix, "bin", "python3"))
-            _run("uv", "venv", "--quiet", "--clear", "--python", base, place)
-            _run("uv", "pip", "install", "--quiet", "--python", place, *self.requirements)
-            done.write_text(wanted, encoding="utf-8")
+            subprocess.run(["uv", "venv", "--quiet", "--python", base, place], check=True)
+        install = ("uv", "pip", "install", "--quiet", "--python", place)
+        subprocess.run([*install, *self.requirements], check=True)
         return python
-
-
-def _run(*command: str) -> None:
-    subprocess.run(command, check=True)
 
 
 def read_harnesses() -> list[Harness]:
@@ -93,7 +87,7 @@ class Played:
     text: str = ""
 
 
-@dataclass(kw_only=True)
+@dataclass
 class Program:
     """The program of a harness, while its `with` block runs; it is started anew once it has hung or died.
 
@@ -162,7 +156,7 @@ class Program:
 
     def _send(self, case: Case) -> None:
         assert self._process is not None and self._process.stdin is not None  # noqa: PT018
-        name, arguments = case.task.gold[case.step][0]
+        name, arguments = case.meant
         call = {"call_id": "call_lost", "name": name, "arguments": json.dumps(arguments)}
         told = {
             "key": case.task.key,

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import distribution
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 
 # A type as the data name it, and as JSON schema does.
@@ -33,18 +33,8 @@ _POOL = {"multi-turn": 20, "live": 10, "live, parallel": 20, "tau2": 10}
 
 type Arguments = Mapping[str, Any]
 type Call = tuple[str, Arguments]
-
-
-class World(Protocol):
-    """What a task's tools act on."""
-
-    def call(self, name: str, arguments: Arguments) -> object:
-        """Do what a tool does, and return what it returns."""
-        ...
-
-    def state(self) -> object:
-        """Return what is compared with the gold state."""
-        ...
+# What a task's tools act on: `call(name, arguments)` does what a tool does, `state()` is compared with the gold state.
+type World = Any
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,12 +144,11 @@ class _Draft:
             if (tool := _read_tool(function, key)) is not None
         }
         calls = [call for round_ in self.gold for call in round_]
-        if not 0 < len(calls) <= _MOST_CALLS or len(tools) > _MOST_TOOLS:
+        is_apart = len({json.dumps(call, sort_keys=True) for call in calls}) == len(calls)
+        is_short = 0 < len(calls) <= _MOST_CALLS and len(tools) <= _MOST_TOOLS
+        # Two receipts of the same call could not be told apart.
+        if not is_short or not is_apart or not all(_fits(tools, *call) for call in calls):
             return None
-        if not all(name in tools and _fits(tools[name], given) for name, given in calls):
-            return None
-        if len({json.dumps(call, sort_keys=True) for call in calls}) < len(calls):
-            return None  # Two receipts of the same call could not be told apart.
         task = Task(
             key=key,
             kind=kind,
@@ -216,12 +205,13 @@ def _read_parameter(name: str, raw: Mapping[str, Any], required: Sequence[str]) 
     )
 
 
-def _fits(tool: ToolSpec, given: Arguments) -> bool:
-    known = {one.name: one for one in tool.parameters}
-    required = {one.name for one in tool.parameters if one.required}
-    return required <= given.keys() and all(
-        name in known and _is_of(value, known[name].type, known[name].items)
-        for name, value in given.items()
+def _fits(tools: Mapping[str, ToolSpec], name: str, given: Arguments) -> bool:
+    known = {one.name: one for one in tools[name].parameters} if name in tools else {}
+    required = {one.name for one in known.values() if one.required}
+    return (
+        name in tools
+        and required <= given.keys() <= known.keys()
+        and all(_is_of(value, known[key].type, known[key].items) for key, value in given.items())
     )
 
 
