@@ -21,7 +21,7 @@ class Mutation:
 
     name: str
     what: str
-    right: tuple[Outcome, ...]
+    right: Sequence[Outcome]
     why: str
     at: Literal["call", "answer"] = "call"
     turn: str = ""
@@ -65,9 +65,7 @@ class Case:
 def read_mutations() -> list[Mutation]:
     """Return the table."""
     text = Path(__file__).with_name("mutations.toml").read_text(encoding="utf-8")
-    return [
-        Mutation(**{**one, "right": tuple(one["right"])}) for one in tomllib.loads(text)["mutation"]
-    ]
+    return [Mutation(**one) for one in tomllib.loads(text)["mutation"]]
 
 
 def draw_cases(mutation: Mutation, pool: Sequence[Task], seed: int, number: int) -> list[Case]:

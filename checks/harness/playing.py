@@ -46,8 +46,8 @@ class Harness:
     name: str
     title: str
     program: str
-    requirements: tuple[str, ...] = ()
-    options: tuple[str, ...] = ()
+    requirements: Sequence[str] = ()
+    options: Sequence[str] = ()
     needs: str = ""
 
     def prepare(self, environments: Path) -> Path:
@@ -67,15 +67,7 @@ class Harness:
 def read_harnesses() -> list[Harness]:
     """Return the harnesses of the table."""
     text = Path(__file__).with_name("harnesses.toml").read_text(encoding="utf-8")
-    return [
-        Harness(
-            **{
-                key: tuple(value) if isinstance(value, list) else value
-                for key, value in one.items()
-            }
-        )
-        for one in tomllib.loads(text)["harness"]
-    ]
+    return [Harness(**one) for one in tomllib.loads(text)["harness"]]
 
 
 @dataclass(kw_only=True)
@@ -175,6 +167,7 @@ class Program:
         variables = {
             "OPENAI_API_KEY": SIMULATOR_KEY,
             "OPENAI_BASE_URL": self.server.base_url,
+            "OPENAI_API_BASE": self.server.base_url,  # as LlamaIndex calls it
             "HARNESS_TOOLS": self.server.tools_url,
         }
         kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
@@ -190,9 +183,7 @@ class Program:
         self._lines = queue.Queue()
         threading.Thread(target=self._read, args=[self._process, self._lines], daemon=True).start()
         if self._lines.get(timeout=_START_SECONDS) is None:
-            raise RuntimeError(
-                f"{self.harness.name}: expected a program that starts; HARNESS_SHOW=1 shows what it says"
-            )
+            raise RuntimeError(f"{self.harness.name} does not start; HARNESS_SHOW=1 shows why")
 
     @staticmethod
     def _read(process: subprocess.Popen[str], lines: "queue.Queue[dict[str, Any] | None]") -> None:
@@ -205,8 +196,5 @@ class Program:
         """End the program and all that it has started."""
         if self._process is not None:
             os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
-            for pipe in (self._process.stdin, self._process.stdout):
-                assert pipe is not None
-                pipe.close()
-            self._process = None
+            with self._process:  # which closes its pipes
+                self._process = None

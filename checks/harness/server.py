@@ -245,8 +245,6 @@ _WIRES: dict[str, Callable[[Event], Event | None]] = {
 
 
 class _HttpServer(ThreadingHTTPServer):
-    daemon_threads = True
-
     def handle_error(self, *arguments: object) -> None:
         """Say nothing of clients that leave or are killed."""
 

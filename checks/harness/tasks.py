@@ -24,6 +24,7 @@ from typing import Any
 
 # A type as the data name it, and as JSON schema does.
 _TYPES = {"float": "number", **{one: one for one in ("string", "integer", "number", "boolean")}}
+_KINDS = {bool: ("boolean",), int: ("integer", "number"), float: ("number",), str: ("string",)}
 _LIVE = ("live_simple", "live_multiple", "live_parallel", "live_parallel_multiple")
 _MOST_CALLS = 6  # of a task; longer ones show no more and cost more
 _MOST_TOOLS = 40
@@ -80,12 +81,10 @@ class Task:
 
     Attributes:
         key: What sets it, and the names of its tools, apart from all others.
-        kind: Where it comes from.
-        source: Its id there.
+        source: Its id where it comes from.
     """
 
     key: str
-    kind: str
     source: str
     question: str
     instruction: str
@@ -115,12 +114,9 @@ def draw_pool(seed: int, tau2: Path | None) -> list[Task]:
         builders["tau2"] = _retail(tau2)
     pool: list[Task] = []
     for kind, drafts in builders.items():
-        found = list(drafts)
+        found, number = list(drafts), len(pool) + _POOL[kind]
         for draft in chance.sample(found, len(found)):
-            if sum(task.kind == kind for task in pool) == _POOL[kind]:
-                break
-            task = draft.build(f"t{len(pool)}", kind)
-            if task is not None:
+            if len(pool) < number and (task := draft.build(f"t{len(pool)}")):
                 pool.append(task)
     return pool
 
@@ -136,7 +132,7 @@ class _Draft:
     gold: Sequence[Sequence[Call]]
     begin: Callable[[], World]
 
-    def build(self, key: str, kind: str) -> Task | None:
+    def build(self, key: str) -> Task | None:
         """Return the task, or None where its tools or calls are not of the kinds that every harness takes, or its gold calls fail."""
         tools = {
             tool.original: tool
@@ -151,7 +147,6 @@ class _Draft:
             return None
         task = Task(
             key=key,
-            kind=kind,
             source=self.source,
             question=f"Case {key}. {self.question}",
             instruction=self.instruction,
@@ -216,19 +211,9 @@ def _fits(tools: Mapping[str, ToolSpec], name: str, given: Arguments) -> bool:
 
 
 def _is_of(value: object, kind: str, items: str) -> bool:
-    match value:
-        case bool():
-            return kind == "boolean"
-        case int():
-            return kind in {"integer", "number"}
-        case float():
-            return kind == "number"
-        case str():
-            return kind == "string"
-        case list():
-            return kind == "array" and all(_is_of(one, items, "") for one in value)
-        case _:
-            return False
+    if isinstance(value, list):
+        return kind == "array" and all(_is_of(one, items, "") for one in value)
+    return kind in _KINDS.get(type(value), ())
 
 
 def _read_lines(name: str) -> Iterator[dict[str, Any]]:

@@ -42,7 +42,6 @@ def build_task(key):
     gold = [[("Ann", 1), ("Bob", 2)], [("Eve", 3)]]
     return Task(
         key=key,
-        kind="ours",
         source=key,
         question=f"Case {key}. Enter what is due.",
         instruction="Enter it.",
