@@ -183,7 +183,11 @@ def test_what_a_model_raises_is_in_the_result(run_of, model, error, cause):
     ("answers", "reason", "error"),
     [
         ([" "], "empty_answer", "The model gave no answer."),
-        ([POWER, [{"finish_reason": "length"}]], "output_limit", "The model reached its output lim"),
+        (
+            [POWER, [{"finish_reason": "length"}]],
+            "output_limit",
+            "The model reached its output lim",
+        ),
         ([POWER, POWER], "maximum_iterations", "Maximum iteration limit (2) reached."),
     ],
 )
