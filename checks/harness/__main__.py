@@ -14,8 +14,8 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
+from .cells import Harness, Played, Program, read_harnesses
 from .mutations import DRAWN, Mutation, draw_cases, read_mutations
-from .playing import Harness, Played, Program, read_harnesses
 from .server import HarnessServer
 from .table import Column, build_table, count_run, show_cell
 from .tasks import Task, draw_pool

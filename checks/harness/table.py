@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from .cells import Harness, Played
 from .mutations import Mutation
-from .playing import Harness, Played
 from .verdicts import VERDICTS, Verdict, judge
 
 

@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
+from harness.cells import Program, read_harnesses
 from harness.mutations import draw_cases, read_mutations
-from harness.playing import Program, read_harnesses
 from harness.server import HarnessServer
 from harness.tasks import Parameter, Task, ToolSpec
 from harness.verdicts import judge
