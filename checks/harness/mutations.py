@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from .tasks import Parameter, Task
+from .tasks import Call, Parameter, Task
 
 
 DRAWN = 20
@@ -21,7 +21,7 @@ class Mutation:
 
     name: str
     what: str
-    right: tuple[Outcome, ...]
+    right: Sequence[Outcome]
     why: str
     at: Literal["call", "answer"] = "call"
     turn: str = ""
@@ -52,6 +52,11 @@ class Case:
     parameter: Parameter | None = None
 
     @property
+    def meant(self) -> Call:
+        """The call at which it goes wrong."""
+        return self.task.gold[self.step][0]
+
+    @property
     def last(self) -> bool:
         """Whether it goes wrong in the place of the last answer."""
         return self.mutation.at == "answer"
@@ -60,9 +65,7 @@ class Case:
 def read_mutations() -> list[Mutation]:
     """Return the table."""
     text = Path(__file__).with_name("mutations.toml").read_text(encoding="utf-8")
-    return [
-        Mutation(**{**one, "right": tuple(one["right"])}) for one in tomllib.loads(text)["mutation"]
-    ]
+    return [Mutation(**one) for one in tomllib.loads(text)["mutation"]]
 
 
 def draw_cases(mutation: Mutation, pool: Sequence[Task], seed: int, number: int) -> list[Case]:

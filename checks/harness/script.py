@@ -43,12 +43,12 @@ class Script:
         self._tries: Counter[int] = Counter()
         self._lock = threading.Lock()
         if case.mutation.history:
-            self.asked[canonical(*self._gold[0][0])] += 1  # before the process died
+            self.asked[canonical(*case.meant)] += 1  # before the process died
 
     @property
     def refused_tool(self) -> str:
         """The tool that a person does not let run; empty for none."""
-        return self._gold[self._case.step][0][0] if self._case.mutation.person else ""
+        return self._case.meant[0] if self._case.mutation.person else ""
 
     def respond(self, request: ModelRequest) -> Turn:
         """Return what the model says next."""
@@ -170,7 +170,7 @@ _ANSWERS: dict[str, Callable[[Turn], Turn]] = {
     ],
 }
 _ARGUMENTS: dict[str, Callable[[Case, dict[str, Any]], str]] = {
-    "cut": lambda _, given: _dump({**given, "note": "to be continued"})[:-9],
+    "cut": lambda _, given: _dump(given)[:-3],  # a character, the quotation mark and the brace
     "wrong_type": lambda case, given: _with(case, given, lambda _: "quite a few of them"),
     "spelled": lambda case, given: _with(case, given, _dump),
     "extra": lambda _, given: _dump({**given, "because_of": "the moon"}),

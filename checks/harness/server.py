@@ -72,7 +72,7 @@ class Run:
 
     def is_hit(self, body: str) -> bool:
         """Take a request, and tell whether it is one for which things go wrong."""
-        task, mutation = self.case.task, self.case.mutation
+        task = self.case.task
         with self.lock:
             self._receipts.update(re.findall(r"\[receipt \S+\]", body))
             place = len(task.gold) if self.case.last else self.case.step
@@ -81,10 +81,7 @@ class Run:
                 for step in range(place)
                 for index in range(len(task.gold[step]))
             )
-            if not is_there or (mutation.times and self.hits >= mutation.times):
-                return False
-            self.hits += 1
-            return True
+            return is_there and self._is_due()
 
     def call(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """Make a tool call, and return what the tool is to do: return a text or bytes, raise, or never return."""
@@ -93,7 +90,8 @@ class Run:
         arguments = tool.canonical(given)
         made = canonical(name, arguments)
         with self.lock:
-            trouble = self._find_trouble(made)
+            is_meant = made == canonical(*self.case.meant)
+            trouble = self.case.mutation.tool if is_meant and self._is_due() else ""
             if trouble in {"fail", "hang"}:
                 return {trouble: "The connection to the service was refused."}
             self.made[made] += 1
@@ -108,15 +106,9 @@ class Run:
             text = f"{receipt(self.case, *self._places[made])} {text}"
         return _TROUBLES.get(trouble, lambda whole: {"text": whole})(text)
 
-    def _find_trouble(self, made: str) -> str:
-        mutation = self.case.mutation
-        is_meant = made == canonical(
-            *self.case.task.gold[min(self.case.step, len(self.case.task.gold) - 1)][0]
-        )
-        if not mutation.tool or not is_meant or (mutation.times and self.hits >= mutation.times):
-            return ""
+    def _is_due(self) -> bool:
         self.hits += 1
-        return mutation.tool
+        return not self.case.mutation.times or self.hits <= self.case.mutation.times
 
 
 def _late(text: str) -> dict[str, Any]:
@@ -192,8 +184,9 @@ class HarnessServer:
         """Hand a request on to the simulator, with the fault that is due; return its answer, and how its events change on their way."""
         text = raw.decode()
         run = self.find_run(text) if path.endswith("/responses") else None
-        sent, wire = {"Content-Type": "application/json", "x-simulator-fault": "none"}, ""
-        sent["Authorization"] = headers.get("Authorization", "")
+        sent = {name: headers.get(name, "") for name in ("Authorization", "Content-Type")}
+        sent |= {"Connection": "close", "x-simulator-fault": "none"}
+        wire = ""
         if run is not None:
             run.seen_at = time.monotonic()
             run.requests.append(raw)
@@ -252,8 +245,6 @@ _WIRES: dict[str, Callable[[Event], Event | None]] = {
 
 
 class _HttpServer(ThreadingHTTPServer):
-    daemon_threads = True
-
     def handle_error(self, *arguments: object) -> None:
         """Say nothing of clients that leave or are killed."""
 
@@ -295,7 +286,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _relay(self, raw: bytes) -> None:
         answer, change = self._harness.forward(self.command, self.path, self.headers, raw)
         kept = {name: answer.headers[name] for name in _HEADERS if name in answer.headers}
-        self._send(answer.status, kept, _iter_changed(answer, change))
+        with answer:
+            self._send(answer.status, kept, _iter_changed(answer, change))
 
 
 def _iter_changed(

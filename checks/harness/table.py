@@ -3,11 +3,11 @@
 import math
 import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from .cells import Harness, Played
 from .mutations import Mutation
-from .playing import Harness, Played
 from .verdicts import VERDICTS, Verdict, judge
 
 
@@ -45,9 +45,10 @@ class Column:
     cpu: float
     memory: int
 
-    def runs(self) -> list[Counted]:
-        """Return the runs of all mutations that were judged."""
-        return [run for runs in self.cells.values() for run in runs if run.verdict != "not offered"]
+    def find_runs(self, names: Iterable[str]) -> list[Counted]:
+        """Return the runs of these mutations that can be judged."""
+        runs = [run for name in names for run in self.cells.get(name, ())]
+        return [run for run in runs if run.verdict != "not offered"]
 
 
 def count_run(played: Played) -> Counted:
@@ -67,41 +68,31 @@ def count_run(played: Played) -> Counted:
 def build_table(mutations: Sequence[Mutation], columns: Sequence[Column]) -> str:
     """Return both tables as Markdown: each mutation, and the sums of each harness."""
     titles = [column.harness.name for column in columns]
-    rows = [["", *titles, "best"]]
+    rows, judged = [["", *titles, "best"]], list[str]()
     for mutation in mutations:
         cells = [column.cells.get(mutation.name, ()) for column in columns]
         if mutation.taste:
-            shown = [
-                f"{sum(run.made > 1 for run in runs)} of {len(runs)} ran it twice" for runs in cells
-            ]
-            rows.append([f"{mutation.name} (taste)", *shown, ""])
+            rows.append([f"{mutation.name} (taste)", *map(_show_taste, cells), ""])
         else:
+            judged.append(mutation.name)
             rows.append([mutation.name, *map(show_cell, cells), _name_best(titles, cells)])
-    sums = [["", *titles]]
-    judged = [m.name for m in mutations if not m.taste]
-    runs = [
-        [
-            run
-            for name in judged
-            for run in column.cells.get(name, ())
-            if run.verdict != "not offered"
-        ]
-        for column in columns
-    ]
-    sums.append(["runs", *(str(len(one)) for one in runs)])
-    sums.append(
-        [
-            "right",
-            *(f"{statistics.mean(run.right for run in one):.1%}" if one else "" for one in runs),
-        ]
-    )
-    sums += [[kind, *(_count(kind, one) for one in runs)] for kind in VERDICTS[:-1]]
+    runs = [column.find_runs(judged) for column in columns]
     least = _find_least(columns)
-    for title, index in (("model calls beyond the least", 0), ("bytes sent, of the least", 1)):
-        sums.append([title, *(_show_beyond(column, least, index) for column in columns)])
-    sums.append(["CPU of a plain run", *(f"{column.cpu * 1000:.0f} ms" for column in columns)])
-    sums.append(["peak memory", *(f"{column.memory / 1e6:.0f} MB" for column in columns)])
+    sums = [
+        ["", *titles],
+        ["runs", *(str(len(one)) for one in runs)],
+        ["right", *(f"{sum(run.right for run in one) / (len(one) or 1):.1%}" for one in runs)],
+        *([kind, *(_count(kind, one) for one in runs)] for kind in VERDICTS[:-1]),
+        ["model calls beyond the least", *(_show_beyond(one, least, 0) for one in columns)],
+        ["bytes sent, of the least", *(_show_beyond(one, least, 1) for one in columns)],
+        ["CPU of a plain run", *(f"{column.cpu * 1000:.0f} ms" for column in columns)],
+        ["peak memory", *(f"{column.memory / 1e6:.0f} MB" for column in columns)],
+    ]
     return f"{_markdown(rows)}\n\n{_markdown(sums)}\n"
+
+
+def _show_taste(runs: Sequence[Counted]) -> str:
+    return f"{sum(run.made > 1 for run in runs)} ran it twice" if runs else ""
 
 
 def _count(kind: Verdict, runs: Sequence[Counted]) -> str:

@@ -19,11 +19,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import distribution
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 
 # A type as the data name it, and as JSON schema does.
 _TYPES = {"float": "number", **{one: one for one in ("string", "integer", "number", "boolean")}}
+_KINDS = {bool: ("boolean",), int: ("integer", "number"), float: ("number",), str: ("string",)}
 _LIVE = ("live_simple", "live_multiple", "live_parallel", "live_parallel_multiple")
 _MOST_CALLS = 6  # of a task; longer ones show no more and cost more
 _MOST_TOOLS = 40
@@ -33,18 +34,8 @@ _POOL = {"multi-turn": 20, "live": 10, "live, parallel": 20, "tau2": 10}
 
 type Arguments = Mapping[str, Any]
 type Call = tuple[str, Arguments]
-
-
-class World(Protocol):
-    """What a task's tools act on."""
-
-    def call(self, name: str, arguments: Arguments) -> object:
-        """Do what a tool does, and return what it returns."""
-        ...
-
-    def state(self) -> object:
-        """Return what is compared with the gold state."""
-        ...
+# What a task's tools act on: `call(name, arguments)` does what a tool does, `state()` is compared with the gold state.
+type World = Any
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,12 +81,10 @@ class Task:
 
     Attributes:
         key: What sets it, and the names of its tools, apart from all others.
-        kind: Where it comes from.
-        source: Its id there.
+        source: Its id where it comes from.
     """
 
     key: str
-    kind: str
     source: str
     question: str
     instruction: str
@@ -125,12 +114,9 @@ def draw_pool(seed: int, tau2: Path | None) -> list[Task]:
         builders["tau2"] = _retail(tau2)
     pool: list[Task] = []
     for kind, drafts in builders.items():
-        found = list(drafts)
+        found, number = list(drafts), len(pool) + _POOL[kind]
         for draft in chance.sample(found, len(found)):
-            if sum(task.kind == kind for task in pool) == _POOL[kind]:
-                break
-            task = draft.build(f"t{len(pool)}", kind)
-            if task is not None:
+            if len(pool) < number and (task := draft.build(f"t{len(pool)}")):
                 pool.append(task)
     return pool
 
@@ -146,7 +132,7 @@ class _Draft:
     gold: Sequence[Sequence[Call]]
     begin: Callable[[], World]
 
-    def build(self, key: str, kind: str) -> Task | None:
+    def build(self, key: str) -> Task | None:
         """Return the task, or None where its tools or calls are not of the kinds that every harness takes, or its gold calls fail."""
         tools = {
             tool.original: tool
@@ -154,15 +140,13 @@ class _Draft:
             if (tool := _read_tool(function, key)) is not None
         }
         calls = [call for round_ in self.gold for call in round_]
-        if not 0 < len(calls) <= _MOST_CALLS or len(tools) > _MOST_TOOLS:
+        is_apart = len({json.dumps(call, sort_keys=True) for call in calls}) == len(calls)
+        is_short = 0 < len(calls) <= _MOST_CALLS and len(tools) <= _MOST_TOOLS
+        # Two receipts of the same call could not be told apart.
+        if not is_short or not is_apart or not all(_fits(tools, *call) for call in calls):
             return None
-        if not all(name in tools and _fits(tools[name], given) for name, given in calls):
-            return None
-        if len({json.dumps(call, sort_keys=True) for call in calls}) < len(calls):
-            return None  # Two receipts of the same call could not be told apart.
         task = Task(
             key=key,
-            kind=kind,
             source=self.source,
             question=f"Case {key}. {self.question}",
             instruction=self.instruction,
@@ -216,29 +200,20 @@ def _read_parameter(name: str, raw: Mapping[str, Any], required: Sequence[str]) 
     )
 
 
-def _fits(tool: ToolSpec, given: Arguments) -> bool:
-    known = {one.name: one for one in tool.parameters}
-    required = {one.name for one in tool.parameters if one.required}
-    return required <= given.keys() and all(
-        name in known and _is_of(value, known[name].type, known[name].items)
-        for name, value in given.items()
+def _fits(tools: Mapping[str, ToolSpec], name: str, given: Arguments) -> bool:
+    known = {one.name: one for one in tools[name].parameters} if name in tools else {}
+    required = {one.name for one in known.values() if one.required}
+    return (
+        name in tools
+        and required <= given.keys() <= known.keys()
+        and all(_is_of(value, known[key].type, known[key].items) for key, value in given.items())
     )
 
 
 def _is_of(value: object, kind: str, items: str) -> bool:
-    match value:
-        case bool():
-            return kind == "boolean"
-        case int():
-            return kind in {"integer", "number"}
-        case float():
-            return kind == "number"
-        case str():
-            return kind == "string"
-        case list():
-            return kind == "array" and all(_is_of(one, items, "") for one in value)
-        case _:
-            return False
+    if isinstance(value, list):
+        return kind == "array" and all(_is_of(one, items, "") for one in value)
+    return kind in _KINDS.get(type(value), ())
 
 
 def _read_lines(name: str) -> Iterator[dict[str, Any]]:

@@ -5,7 +5,7 @@ from typing import Literal, get_args
 
 from gpt5_simulator import Refusal, Text
 
-from .playing import Played
+from .cells import Played
 
 
 type Verdict = Literal[

@@ -28,10 +28,6 @@ class NotOffered(Exception):  # noqa: N818 - it is no error
     """The harness documents no way to do that."""
 
 
-class ToolError(Exception):
-    """What a tool raises when it fails."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Case:
     """What a harness is asked.
@@ -50,15 +46,9 @@ class Case:
     asks: str
     open_call: dict[str, Any] | None
 
-    @property
-    def functions(self) -> list[Callable[..., Any]]:
-        """The tools as typed functions with docstrings, as all harnesses take them."""
-        return [build_function(tool) for tool in self.tools]
-
-    @property
-    def async_functions(self) -> list[Callable[..., Any]]:
-        """The same as `async def`."""
-        return [build_function(tool, is_async=True) for tool in self.tools]
+    def functions(self, *, is_async: bool = False) -> list[Callable[..., Any]]:
+        """Return the tools as typed functions with docstrings, as all harnesses take them."""
+        return [build_function(tool, is_async=is_async) for tool in self.tools]
 
 
 def build_function(tool: dict[str, Any], *, is_async: bool = False) -> Callable[..., Any]:
@@ -93,7 +83,7 @@ def _use_tool(name: str, given: dict[str, Any]) -> str | bytes:
     with urllib.request.urlopen(os.environ["HARNESS_TOOLS"] + name, body) as response:
         done = json.load(response)
     if "fail" in done:
-        raise ToolError(done["fail"])
+        raise RuntimeError(done["fail"])
     return base64.b64decode(done["bytes"]) if "bytes" in done else done["text"]
 
 

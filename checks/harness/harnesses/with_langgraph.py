@@ -18,7 +18,7 @@ async def answer(case: Case) -> str:
     if case.asks:
         asking = HumanInTheLoopMiddleware(interrupt_on={case.asks: True})
         options = {"middleware": [asking], "checkpointer": InMemorySaver()}
-    agent = create_agent(model, case.functions, system_prompt=case.instruction, **options)
+    agent = create_agent(model, case.functions(), system_prompt=case.instruction, **options)
     agent.step_timeout = None if case.asks else 4 * TOOL_SECONDS
     messages = [HumanMessage(case.question)]
     if call := case.open_call:

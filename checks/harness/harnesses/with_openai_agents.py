@@ -10,7 +10,7 @@ set_tracing_disabled(disabled=True)
 async def answer(case: Case) -> str:
     tools = [
         function_tool(one, timeout=TOOL_SECONDS, needs_approval=one.__name__ == case.asks)
-        for one in case.async_functions  # which alone may have a time limit
+        for one in case.functions(is_async=True)  # which alone may have a time limit
     ]
     agent = Agent(name="agent", instructions=case.instruction, model=MODEL, tools=tools)
     given = case.question

@@ -12,7 +12,8 @@ client = AsyncResponsesClient(ModelConfig.from_env(model=MODEL))
 
 async def answer(case: Case) -> str:
     tools = [
-        tool(approval="always")(one) if one.__name__ == case.asks else one for one in case.functions
+        tool(approval="always")(one) if one.__name__ == case.asks else one
+        for one in case.functions()
     ]
     agent = Agent(client, tools, instruction=case.instruction, tool_timeout=TOOL_SECONDS)
     prompt, history = case.question, ()

@@ -12,7 +12,6 @@ from dify_plugin_host import PluginHost, PythonTool, StrategyRequest, ToolParame
 from gpt5_simulator import SIMULATOR_KEY
 
 
-ROOT = Path(__file__).parents[3]
 HINTS = {"string": str, "integer": int, "number": float, "boolean": bool}
 LISTS = {kind: list[hint] for kind, hint in HINTS.items()}
 
@@ -38,19 +37,13 @@ def read_tool(raw: dict[str, Any]) -> PythonTool:
     )
 
 
-def find_folder(name: str) -> Path:
-    return Path(name.format(official=os.environ["HARNESS_OFFICIAL"], ours=ROOT / "plugins"))
-
-
-model_plugin, agent_plugin, strategy = sys.argv[1:]
-tools = {
-    raw["name"]: read_tool(raw)
-    for raw in json.loads(Path(os.environ["HARNESS_POOL"]).read_text(encoding="utf-8"))
-}
+places = {"official": os.environ["HARNESS_OFFICIAL"], "ours": Path(__file__).parents[3] / "plugins"}
+*folders, strategy = (argument.format(**places) for argument in sys.argv[1:])
+known = json.loads(Path(os.environ["HARNESS_POOL"]).read_text(encoding="utf-8"))
+tools = {raw["name"]: read_tool(raw) for raw in known}
 credentials = {"openai_api_key": SIMULATOR_KEY, "openai_api_base": os.environ["OPENAI_BASE_URL"]}
 host = PluginHost(
-    find_folder(model_plugin),
-    find_folder(agent_plugin),
+    *folders,
     credentials=credentials,
     tools=list(tools.values()),
     # Of the two agent plugins one documents it.
@@ -67,27 +60,17 @@ async def answer(case: Case) -> str:
         rules = {"approval_rules": json.dumps({case.asks: "always"})}
     if call := case.open_call:
         function = {"name": call["name"], "arguments": call["arguments"]}
+        asked = {"id": call["call_id"], "type": "function", "function": function}
         model["history_prompt_messages"] = [
             {"role": "user", "content": case.question},
-            {
-                "role": "assistant",
-                "content": "",
-                "tool_calls": [{"id": call["call_id"], "type": "function", "function": function}],
-            },
+            {"role": "assistant", "content": "", "tool_calls": [asked]},
         ]
         query = "Go on."
-    parameters = {
-        "model": model,
-        "tools": [tools[raw["name"]].to_entity() for raw in case.tools],
-        "instruction": case.instruction,
-        "query": query,
-        "maximum_iterations": 10,
-        **rules,
-    }
+    parameters = {"model": model, "query": query, "instruction": case.instruction, **rules}
+    parameters["tools"] = [tools[raw["name"]].to_entity() for raw in case.tools]
+    request = StrategyRequest(strategy=strategy, parameters=parameters | {"maximum_iterations": 10})
     shown = ""
-    async for message in host.invoke_strategy(
-        StrategyRequest(strategy=strategy, parameters=parameters)
-    ):
+    async for message in host.invoke_strategy(request):
         if message["type"] == "text":
             shown += message["message"]["text"]
     return shown

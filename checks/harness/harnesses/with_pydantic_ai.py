@@ -15,7 +15,7 @@ from serving import MODEL, TOOL_SECONDS, Case, serve
 
 
 async def answer(case: Case) -> str:
-    tools = [Tool(one, requires_approval=one.__name__ == case.asks) for one in case.functions]
+    tools = [Tool(one, requires_approval=one.__name__ == case.asks) for one in case.functions()]
     agent = Agent(
         f"openai-responses:{MODEL}",
         instructions=case.instruction,

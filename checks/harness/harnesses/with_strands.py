@@ -38,7 +38,7 @@ async def answer(case: Case) -> str:
         question = "Go on."
     agent = Agent(
         model=OpenAIResponsesModel(model_id=MODEL),
-        tools=[tool(one) for one in case.functions],
+        tools=[tool(one) for one in case.functions()],
         system_prompt=case.instruction,
         messages=messages,
         hooks=[Asking(case.asks)] if case.asks else [],

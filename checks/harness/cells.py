@@ -46,8 +46,8 @@ class Harness:
     name: str
     title: str
     program: str
-    requirements: tuple[str, ...] = ()
-    options: tuple[str, ...] = ()
+    requirements: Sequence[str] = ()
+    options: Sequence[str] = ()
     needs: str = ""
 
     def prepare(self, environments: Path) -> Path:
@@ -55,33 +55,19 @@ class Harness:
         if not self.requirements:
             return Path(sys.executable)
         python = environments / self.name / "bin" / "python"
-        done = python.parent / "requirements.json"
-        wanted = json.dumps(self.requirements)
-        if not done.exists() or done.read_text(encoding="utf-8") != wanted:
-            place = str(environments / self.name)
+        place = str(environments / self.name)
+        if not python.exists():
             base = str(Path(sys.base_prefix, "bin", "python3"))
-            _run("uv", "venv", "--quiet", "--clear", "--python", base, place)
-            _run("uv", "pip", "install", "--quiet", "--python", place, *self.requirements)
-            done.write_text(wanted, encoding="utf-8")
+            subprocess.run(["uv", "venv", "--quiet", "--python", base, place], check=True)
+        install = ("uv", "pip", "install", "--quiet", "--python", place)
+        subprocess.run([*install, *self.requirements], check=True)
         return python
-
-
-def _run(*command: str) -> None:
-    subprocess.run(command, check=True)
 
 
 def read_harnesses() -> list[Harness]:
     """Return the harnesses of the table."""
     text = Path(__file__).with_name("harnesses.toml").read_text(encoding="utf-8")
-    return [
-        Harness(
-            **{
-                key: tuple(value) if isinstance(value, list) else value
-                for key, value in one.items()
-            }
-        )
-        for one in tomllib.loads(text)["harness"]
-    ]
+    return [Harness(**one) for one in tomllib.loads(text)["harness"]]
 
 
 @dataclass(kw_only=True)
@@ -93,7 +79,7 @@ class Played:
     text: str = ""
 
 
-@dataclass(kw_only=True)
+@dataclass
 class Program:
     """The program of a harness, while its `with` block runs; it is started anew once it has hung or died.
 
@@ -162,7 +148,7 @@ class Program:
 
     def _send(self, case: Case) -> None:
         assert self._process is not None and self._process.stdin is not None  # noqa: PT018
-        name, arguments = case.task.gold[case.step][0]
+        name, arguments = case.meant
         call = {"call_id": "call_lost", "name": name, "arguments": json.dumps(arguments)}
         told = {
             "key": case.task.key,
@@ -181,6 +167,7 @@ class Program:
         variables = {
             "OPENAI_API_KEY": SIMULATOR_KEY,
             "OPENAI_BASE_URL": self.server.base_url,
+            "OPENAI_API_BASE": self.server.base_url,  # as LlamaIndex calls it
             "HARNESS_TOOLS": self.server.tools_url,
         }
         kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
@@ -196,9 +183,7 @@ class Program:
         self._lines = queue.Queue()
         threading.Thread(target=self._read, args=[self._process, self._lines], daemon=True).start()
         if self._lines.get(timeout=_START_SECONDS) is None:
-            raise RuntimeError(
-                f"{self.harness.name}: expected a program that starts; HARNESS_SHOW=1 shows what it says"
-            )
+            raise RuntimeError(f"{self.harness.name} does not start; HARNESS_SHOW=1 shows why")
 
     @staticmethod
     def _read(process: subprocess.Popen[str], lines: "queue.Queue[dict[str, Any] | None]") -> None:
@@ -211,8 +196,5 @@ class Program:
         """End the program and all that it has started."""
         if self._process is not None:
             os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
-            for pipe in (self._process.stdin, self._process.stdout):
-                assert pipe is not None
-                pipe.close()
-            self._process = None
+            with self._process:  # which closes its pipes
+                self._process = None

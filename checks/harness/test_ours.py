@@ -1,0 +1,74 @@
+"""Ours, packages alone, through the whole table with a task of our own; the tasks of others are played by `nox -s harness`."""
+
+import sys
+from pathlib import Path
+
+from harness.cells import Program, read_harnesses
+from harness.mutations import draw_cases, read_mutations
+from harness.server import HarnessServer
+from harness.tasks import Parameter, Task, ToolSpec
+from harness.verdicts import judge
+
+
+# What docs/harnesses.md argues for.
+ARGUED = {
+    "tool-fails-once": "gave up",
+    "limit-in-the-answer": "untrue",
+    "commentary-alone": "untrue",
+}
+
+
+class Ledger:
+    """A world of entries."""
+
+    def __init__(self):
+        self.entries = []
+
+    def call(self, name, arguments):
+        self.entries.append((name, *sorted(arguments.items())))
+        return len(self.entries)
+
+    def state(self):
+        return sorted(self.entries)
+
+
+def build_task(key):
+    tool = ToolSpec(
+        name=f"enter_{key}",
+        original="enter",
+        description="Make an entry.",
+        parameters=(Parameter(name="euros", type="integer"), Parameter(name="to", type="string")),
+    )
+    gold = [[("Ann", 1), ("Bob", 2)], [("Eve", 3)]]
+    return Task(
+        key=key,
+        source=key,
+        question=f"Case {key}. Enter what is due.",
+        instruction="Enter it.",
+        tools=(tool,),
+        gold=tuple(
+            tuple((tool.name, {"euros": euros, "to": to}) for to, euros in calls) for calls in gold
+        ),
+        begin=Ledger,
+    )
+
+
+def test_ours_come_to_something_right_whatever_goes_wrong():
+    mutations = read_mutations()
+    cases = [
+        case
+        for number, mutation in enumerate(mutations)
+        for case in draw_cases(mutation, [build_task(f"t{number}")], seed=1, number=1)
+    ]
+    assert len(cases) == len(mutations) >= 24
+    ours = next(one for one in read_harnesses() if one.name == "ours")
+
+    with (
+        HarnessServer() as server,
+        Program(ours, Path(sys.executable), server) as program,
+    ):
+        played = program.play(cases)
+
+    came_to = {one.run.case.mutation.name: judge(one) for one in played}
+    right = {mutation.name: mutation.right for mutation in mutations}
+    assert {name: came for name, came in came_to.items() if came not in right[name]} == ARGUED
