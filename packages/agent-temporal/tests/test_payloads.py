@@ -87,7 +87,7 @@ def test_what_is_said_means_the_same_on_the_other_side():
     assert _messages.Ended.of(RESULT).to_result() == RESULT
     assert _messages.Ended.of(RunResult(status="failed")).to_result().state is None
     assert _messages.Ended(status="cancelled").to_result() is None
-    assert TOLD.to_telling().events[0].text == '{"text":"h\\u00e4 \\ud800"}'
+    assert TOLD.to_telling().events[0].text == b'{"text":"h\\u00e4 \\ud800"}'
     assert MESSAGES[5].to_waiting().state == b"\0"
 
 
