@@ -2,6 +2,7 @@
 
 import copy
 import json
+import pickle
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -184,6 +185,9 @@ def test_another_conversation_and_another_model_begin_anew() -> None:
     ):  # fmt: skip
         built = build_input(history, kept=kept, made_by=made_by)
         assert built == build_input(history, made_by=made_by)
+        # What holds it may be copied, or stored, and what is kept stays behind.
+        assert len(pickle.dumps(kept)) < 100
+        assert build_input(history, kept=copy.deepcopy(kept), made_by=made_by) == built
 
 
 def test_a_message_that_cannot_be_read_leaves_nothing_half_built() -> None:

@@ -1,10 +1,12 @@
 """What is kept of a conversation's last request changes no byte of the next."""
 
 import asyncio
+import copy
 import json
+import pickle
 import socket
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -123,6 +125,18 @@ def test_what_was_built_before_is_the_same_in_the_next_body() -> None:
     assert list(map(id, second[:5])) == list(map(id, first))
     assert other == second
     assert other[0] is not second[0]
+
+
+def test_a_conversation_is_copied_and_pickled_between_two_requests_without_what_is_kept() -> None:
+    conversation, scheme = Conversation(), ResponsesScheme()
+    conversation.ask("x" * 10_000)
+    body = scheme.build_body(conversation.request(), model="gpt-5.5")
+    stored = pickle.dumps(conversation)
+
+    assert len(stored) < 12_000
+    for copied in (pickle.loads(stored), copy.deepcopy(conversation)):
+        assert scheme.build_body(copied.request(), model="gpt-5.5") == body
+    assert asdict(conversation.request())["items"][0]["role"] == "user"
 
 
 def test_a_conversation_goes_out_as_it_is_from_any_thread_and_to_any_model() -> None:

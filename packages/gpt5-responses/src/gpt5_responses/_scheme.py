@@ -7,7 +7,7 @@ Source: docs/contracts/responses-scheme.md, D1 to D8, D19 to D22 and D24.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal, Self, cast
 
 from gpt5_messages import ConversationItem, KeptInput, build_input, build_items
 from gpt5_payloads import (
@@ -89,9 +89,8 @@ class Request:
     kept: dict[str, Any] | None = field(default=None, repr=False, compare=False)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class _KeptBody:
-    """What is kept of the body of a conversation's last request.
+    """What is kept of the body of a conversation's last request; nothing of it goes into a copy.
 
     Attributes:
         input: Its input, as it was built.
@@ -99,11 +98,13 @@ class _KeptBody:
         written: The JSON of those.
     """
 
-    input: KeptInput = field(default_factory=KeptInput)
-    fitted: GrowingMap[Any, dict[str, Any]] = field(default_factory=GrowingMap[Any, dict[str, Any]])
-    written: GrowingMap[Any, tuple[bytes, ...]] = field(
-        default_factory=GrowingMap[Any, tuple[bytes, ...]]
-    )
+    def __init__(self) -> None:
+        self.input = KeptInput()
+        self.fitted = GrowingMap[Any, dict[str, Any]]()
+        self.written = GrowingMap[Any, tuple[bytes, ...]]()
+
+    def __reduce__(self) -> tuple[type[Self], tuple[()]]:
+        return type(self), ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

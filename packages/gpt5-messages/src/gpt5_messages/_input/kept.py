@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, Self, cast
 
 
 _FIXED = 0  # the mark of a value that cannot be changed in place
@@ -35,12 +35,17 @@ class KeptInput:
     """The input of a conversation's last request, for `build_input` and `build_items`: one for each conversation, which may be given to each of its requests.
 
     Items that were built before come back as the same objects. Frozen dataclasses count by identity and by what can be changed in them, everything else by a digest of all that is in
-    it. Where a conversation does not begin with the one before, or nobody can tell, everything is built anew. Safe to use from several threads.
+    it. Where a conversation does not begin with the one before, or nobody can tell, everything is built anew. Safe to use from several threads. A copy, and one that was pickled, keeps
+    nothing yet.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._last: dict[str, _Last] = {}
+
+    def __reduce__(self) -> tuple[type[Self], tuple[()]]:
+        """Let what holds it, such as a conversation, be copied and pickled."""
+        return type(self), ()
 
     def build(
         self, kind: str, values: Sequence[object], settings: object, begin: Callable[[], Builder]
