@@ -1,5 +1,4 @@
 import pytest
-
 from playing import Temporal
 
 

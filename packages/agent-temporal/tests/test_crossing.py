@@ -3,13 +3,13 @@
 import asyncio
 
 import pytest
+from playing import Execution
 from served import Whole, adding, engine, eventually, paying, searching
 from test_odd_runs import DONE, Stepwise, step
 from test_waiting import YES
 
 from agent_server.runs import AnswerConflictError
 from agent_temporal._sweep import Sweep  # noqa: PLC2701 - which would cancel again what was not heard
-from playing import Execution
 
 
 CONTINUE = "continue_as_new_workflow_execution"
