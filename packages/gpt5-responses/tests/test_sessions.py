@@ -253,6 +253,37 @@ def test_what_does_not_go_on_from_the_last_response_is_sent_whole(open_side: Ope
     assert [len(sent["input"]) for _, sent in server.sent] == [1, 1, 5, 1, 9, 1]
 
 
+@pytest.mark.parametrize("kept", [None, {}])
+def test_what_a_caller_has_changed_in_place_is_sent(
+    open_side: Open, kept: dict[str, Any] | None
+) -> None:
+    def asked(text: str) -> Event:
+        part = {"type": "input_text", "text": text, "prompt_cache_breakpoint": {"n": 1}}
+        return {"type": "message", "role": "user", "content": [part]}
+
+    with Sockets(says(*"12345")) as server:
+        side, history = open_side(server.config(model_id="gpt-6-luna")), [asked("Secret")]
+        for changed, key, value in (
+            (None, "", None),
+            (0, "text", "[cleared]"),
+            (1, "text", "No"),  # what the model has said
+            (0, "prompt_cache_breakpoint", {"n": True}),
+        ):
+            if changed is not None:
+                history[changed]["content"][0][key] = value
+            history.extend(side.ask(Request(messages=history, kept=kept)).items)
+            history.append(asked("Go on."))
+        history[-1]["content"][0]["text"] = b"bytes"
+        with pytest.raises(InvalidRequestError, match=r"input\[8\]\.content"):
+            side.ask(Request(messages=history, kept=kept))
+        history[-1]["content"][0]["text"] = "Thanks."
+        side.ask(Request(messages=history, kept=kept))
+
+    assert parents_of(server) == [*[None] * 4, "resp_4"]
+    assert sockets_of(server) == [1] * 5
+    assert server.sent[3][1]["input"][:2] == history[:2]
+
+
 @pytest.mark.parametrize(
     "item",
     [

@@ -12,6 +12,7 @@ import threading
 import time
 from asyncio import CancelledError
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Self
 
@@ -26,10 +27,11 @@ from gpt5_messages import (
     replayable_items,
 )
 from gpt5_payloads import wire_item
+from gpt5_responses._errors import InvalidRequestError
 from gpt5_responses._http.client import FAILURES, UNSENT, HttpAnswer, Steps
 from gpt5_responses._http.connection_errors import NoAnswerError, SocketError
 from gpt5_responses._http.error_answer import ErrorAnswer
-from gpt5_responses._http.request_body import write_body
+from gpt5_responses._http.request_body import RequestBody, write_body
 from gpt5_responses._http.web_socket import (
     TOO_BIG,
     NoSocketError,
@@ -37,6 +39,7 @@ from gpt5_responses._http.web_socket import (
     WebSocket,
     open_socket,
 )
+from stream_text import GrowingMap
 
 from .fallback_requests import FallbackClient
 
@@ -58,16 +61,20 @@ class _Chain:
     Attributes:
         response_id: Its id.
         settings: The request that it answers, without the input.
-        items: That input, and behind it the response as it goes back.
+        marks: That input, and behind it the response as it goes back, each item by its mark.
     """
 
     response_id: str
     settings: Mapping[str, Any]
-    items: list[Any]
+    marks: list[object]
 
     @classmethod
     def of(
-        cls, body: Mapping[str, Any], completion: Completion, client: FallbackClient
+        cls,
+        body: Mapping[str, Any],
+        marks: list[object],
+        completion: Completion,
+        client: FallbackClient,
     ) -> Self | None:
         """Return what a server remembers of a response; None if that is nothing to go on from."""
         if completion.status != "completed" or not completion.response_id:
@@ -76,15 +83,15 @@ class _Chain:
         made_by = client.connection.reasoning_mark(model)
         made = replayable_items(mark_open_reasoning(completion.items, made_by), made_by=made_by)
         said = client.readable({"input": [wire_item(item) for item in made]}, model)["input"]
-        return cls(completion.response_id, _settings(body), [*body["input"], *said])
+        return cls(completion.response_id, _settings(body), [*marks, *map(_mark, said)])
 
-    def shorten(self, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    def shorten(self, body: Mapping[str, Any], marks: list[object]) -> Mapping[str, Any] | None:
         """Return a request as one that goes on from the response, with what is new alone; None if it does not go on from it."""
-        items, known = body["input"], len(self.items)
-        is_longer = len(items) > known and items[:known] == self.items
+        known = len(self.marks)
+        is_longer = len(marks) > known and marks[:known] == self.marks
         if not is_longer or _settings(body) != self.settings:
             return None
-        return {**body, "input": items[known:], "previous_response_id": self.response_id}
+        return {**body, "input": body["input"][known:], "previous_response_id": self.response_id}
 
 
 class SocketSession:
@@ -94,6 +101,7 @@ class SocketSession:
         self._is_left = False
         self._socket: WebSocket | None = None
         self._chain: _Chain | None = None
+        self._marks = GrowingMap[Any, object]()
         self._is_idle = False  # whether nothing of a response is to come
         self._in_use = threading.Lock()  # from before a request until its response is closed
 
@@ -168,10 +176,14 @@ class SocketSession:
         why = ""
         for is_last in (False, True):
             socket = yield from self._open(client, until)
-            short = self._chain and self._chain.shorten(body)
+            marks = self._marks.map(_mark, body["input"])
+            short = self._chain and self._chain.shorten(body, marks)
+            content = _write(short, body)
             self._chain, self._is_idle = None, False
+            own_id, kind = socket.answer.client_request_id, "going on" if short else "whole"
+            _LOGGER.debug("The request %s by WebSocket: %s, %d bytes", own_id, kind, len(content))
             try:
-                begun, failure = yield from self._ask(client, socket, short or body, until)
+                begun, failure = yield from self._ask(client, socket, content, until)
             except SocketError as error:
                 yield from self._drop(client)
                 if error.code == TOO_BIG:
@@ -182,7 +194,7 @@ class SocketSession:
                 raise
             else:
                 if failure is None:
-                    return self._answer(client, socket, begun, body)
+                    return self._answer(client, socket, begun, (body, marks))
                 is_unknown = failure.code == _NOT_FOUND and short is not None
                 self._is_idle = is_unknown
                 if not is_unknown:
@@ -190,9 +202,7 @@ class SocketSession:
                 if is_last or not (is_unknown or failure.code == _LIMIT):
                     raise _to_answer(failure, socket)
                 why = str(failure.code)
-            _LOGGER.info(
-                "The request %s is sent again, whole: %s", socket.answer.client_request_id, why
-            )
+            _LOGGER.info("The request %s is sent again, whole: %s", own_id, why)
         raise NoSocketError(why)
 
     def _open(self, client: FallbackClient, until: float) -> Steps[WebSocket]:
@@ -214,13 +224,10 @@ class SocketSession:
         return socket
 
     def _ask(
-        self, client: FallbackClient, socket: WebSocket, body: Mapping[str, Any], until: float
+        self, client: FallbackClient, socket: WebSocket, content: RequestBody, until: float
     ) -> Steps[tuple[list[bytes], ResponseFailure | None]]:
-        """Send a body; return the messages up to the first event of its response, and what that refuses the request with."""
-        content = write_body(_frame(body))
+        """Send a message; return the messages up to the first event of its response, and what that refuses the request with."""
         own_id, seconds = socket.answer.client_request_id, client.connection.try_seconds
-        kind = "going on" if "previous_response_id" in body else "whole"
-        _LOGGER.debug("The request %s by WebSocket: %s, %d bytes", own_id, kind, len(content))
         begun: list[bytes] = []
         silent_at = min(time.monotonic() + seconds, until)
         try:
@@ -246,7 +253,7 @@ class SocketSession:
         client: FallbackClient,
         socket: WebSocket,
         begun: list[bytes],
-        body: Mapping[str, Any],
+        asked: tuple[Mapping[str, Any], list[object]],
     ) -> HttpAnswer:
         """Return the answer whose first messages are there."""
 
@@ -256,7 +263,7 @@ class SocketSession:
                 is_over = socket.ended is None and reader.last_event_type in _ENDS
                 if is_over and socket is self._socket:
                     self._is_idle = True
-                    self._chain = _Chain.of(body, reader.completion, client)
+                    self._chain = _Chain.of(*asked, reader.completion, client)
                 else:
                     yield from self._drop(client)
             finally:
@@ -268,12 +275,32 @@ class SocketSession:
     def _drop(self, client: FallbackClient) -> Steps[None]:
         """Close the socket, if there is one."""
         socket, self._socket, self._chain = self._socket, None, None
+        self._marks = GrowingMap[Any, object]()
         if socket is not None:
             yield from socket.close(client)
 
 
+def _mark(item: object) -> object:
+    """Return what is equal only for an item that says the same. Items share what the caller may change in place, so they cannot be compared later."""
+    with suppress(RecursionError, TypeError, ValueError):  # What cannot be written is refused then.
+        return hash(json.dumps(item, sort_keys=True))
+    return object()
+
+
 def _settings(body: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in body.items() if name != "input"}
+
+
+def _write(short: Mapping[str, Any] | None, body: Mapping[str, Any]) -> RequestBody:
+    """Return the message for what is new of a request, or else for all of it.
+
+    Raises:
+        InvalidRequestError: If it cannot be sent; the error names an item by its place in the whole.
+    """
+    if short is not None:
+        with suppress(InvalidRequestError):
+            return write_body(_frame(short))
+    return write_body(_frame(body))
 
 
 def _frame(body: Mapping[str, Any]) -> dict[str, Any]:
