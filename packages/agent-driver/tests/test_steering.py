@@ -138,6 +138,43 @@ def test_a_run_that_is_broken_off_has_it_in_its_result():
         stream.steer("again")
 
 
+class FullBook(Book):
+    async def step(self, key, work, /):
+        await super().step(key, work)
+        raise OSError("no room")
+
+
+@pytest.mark.parametrize("book", [None, Book, FullBook])
+@pytest.mark.parametrize(
+    ("model", "checks"),
+    [(Script([3]), []), (Script("Lima."), [lambda _: Stop("closed")])],
+    ids=["broken", "stopped"],
+)
+async def test_what_is_said_before_a_run_that_comes_to_nothing_is_in_its_result(
+    book, model, checks
+):
+    guardrails = Guardrails(input=checks)
+    stream = Agent(model, guardrails=guardrails).astream("Where?", steps=book and book())
+    stream.steer("early")
+    heard = [event.messages async for event in stream if isinstance(event, RunSteered)]
+    assert not stream.result.answered
+    assert [*map(contents, heard), said(stream.result)] in ([["early"]], [["early"], []])
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_a_stream_that_is_closed_takes_nothing_more(is_async):
+    agent = Agent(Script("Lima."))
+    if is_async:
+        stream = agent.astream("Where?")
+        async with stream:
+            await anext(stream)
+    else:
+        with agent.stream("Where?") as stream:
+            next(stream)
+    with pytest.raises(LocalProtocolError, match="steer: the run has ended"):
+        stream.steer("In Europe.")
+
+
 def test_it_stands_in_the_session():
     session, agent = MemorySession(), Agent(Script("Lima.", "Rome."))
     stream = agent.stream("Where?", session=session)

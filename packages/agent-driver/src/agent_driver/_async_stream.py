@@ -82,6 +82,7 @@ class AsyncRunStream[Answer]:
     async def aclose(self) -> None:
         """Let go of the run, if it has not ended."""
         if self._events is not None:
+            self._play.end()
             await self._events.aclose()
 
     async def _begin(self) -> AsyncGenerator[Event]:

@@ -89,17 +89,24 @@ class Play:
             SnapshotError: If it is to be recorded, and JSON cannot express it.
             LocalProtocolError: If the run has ended, or waits for a person's decision.
         """
+        read = read_user_message(message)
         if self._options.get("steps") is not None:
-            dump_messages([read_user_message(message)])
-        if self._is_over and self.run.state not in {"approval", "finished"}:
-            raise LocalProtocolError(
-                "steer: the run has ended", state=self.run.state, received="steer"
-            )
+            dump_messages([read])
         with self._saying:
-            if self._begun is None:
-                self._early.append(read_user_message(message))
+            run = self._begun
+            if run is None:
+                self._early.append(read)
+            # What is broken off has not come to an end of its own, which the run would know.
+            elif self._is_over and run.state not in {"approval", "finished"}:
+                told = "steer: the run has ended"
+                raise LocalProtocolError(told, state=run.state, received="steer")
             else:
-                self._begun.steer(message)
+                run.steer(read)
+
+    def end(self) -> None:
+        """Take nothing more, since nobody plays the run any more."""
+        with self._saying:
+            self._is_over = True
 
     def begin(self, conversation: "Conversation | None") -> None:
         """Make the run, with the conversation of its session.
@@ -187,9 +194,11 @@ class Play:
             usage=self.run.usage,
             cause=cause,
         )
-        self._is_over = True
-        if (unread := self.run.read_steered()) or self.run.steered:
-            unread = (*result.unread, *unread)
+        self.end()
+        # What a run that waits was told before stands in its snapshot.
+        is_waiting = self.run.state == "approval"
+        unread = self.run.read_steered() if is_waiting else self.run.unread
+        if unread or self.run.steered:
             result = replace(result, unread=unread, steered=self.run.steered)
         if left_out := self.run.left_out_tools:
             _log.warning("the fallback model has no %s: left out", ", ".join(left_out))

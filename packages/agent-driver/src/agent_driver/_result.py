@@ -133,7 +133,6 @@ def read_ending[Answer](
                 cause=ending.cause,
                 models=ending.models,
                 agents=ending.agents,
-                unread=ending.unread,
                 _value=ending.value if is_typed else ending.answer,
             )
         case AskApproval() if cause is None:

@@ -6,7 +6,17 @@ from itertools import chain
 from threading import RLock
 from typing import TYPE_CHECKING
 
-from agent_loop import AgentRun, Decision, Event, RunCompacted, RunTools, Steered, read_input
+from agent_loop import (
+    AgentRun,
+    Decision,
+    Event,
+    Failure,
+    MessageError,
+    RunCompacted,
+    RunTools,
+    Steered,
+    read_input,
+)
 from agent_tooling import ToolOutput
 
 from ._approval import prepare_approval, seal
@@ -81,13 +91,23 @@ class Setup:
         """Feed the run with an input and return the events that follow."""
         # Read here, and not by the run, since the log writes what the run was fed with.
         fitted = read_input(self.clock.fit(received))
-        events = self.run.feed(fitted)
+        if isinstance(fitted, Failure):
+            self._leave()
+        try:
+            events = self.run.feed(fitted)
+        except MessageError:
+            self._leave()
+            raise
         self._forget(events)
         log = self.recorder and self.recorder.name
         events = seal(events, self.run, self.settings, self.calls, log=log)
         if self.recorder is not None:
             self.recorder.take(fitted, events)
         return events
+
+    def _leave(self) -> None:
+        if self.steers is not None:
+            self.steers.leave()
 
     def _forget(self, events: Iterable[Event]) -> None:
         """Free the result budget of results that compaction has removed."""

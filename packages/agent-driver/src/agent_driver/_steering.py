@@ -21,6 +21,7 @@ class Steers:
         self.known = known
         self._arrived: dict[int, Steered] = {}
         self._had = set[int]()
+        self._numbered: list[Steered] = []
         self._said = list(run.read_steered())
 
     def read(self) -> tuple[Steered, ...]:
@@ -32,6 +33,7 @@ class Steers:
         """Return what was said under the numbers after one."""
         told = tuple(Steered(number=n, messages=(one,)) for n, one in enumerate(said, after + 1))
         self.known = max([self.known, *(one.number for one in told)])
+        self._numbered += told
         return told
 
     def add(self, told: Iterable[Steered]) -> None:
@@ -46,3 +48,10 @@ class Steers:
         """Return what the run is to be told now, in order."""
         arrived, self._arrived = self._arrived, {}
         return [arrived[number] for number in sorted(arrived)]
+
+    def leave(self) -> None:
+        """Feed the run, which ends now, with all that it has not had: what was said before its first step, say, or stands in no record since that has failed."""
+        self.read()
+        self.add(self._numbered)
+        for one in self.take():
+            self._run.feed(one)

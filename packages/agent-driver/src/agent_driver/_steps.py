@@ -283,7 +283,11 @@ class Stepper:
         try:
             return await self._steps.step(key, work)
         except Exception as error:
-            raise StepError(key) from error
+            raise self._broken(key) from error
+
+    def _broken(self, key: StepKey) -> StepError:
+        self._steers.leave()
+        return StepError(key)
 
     async def _hear(self, answer: "_Answer") -> AsyncGenerator[Any]:
         """Yield the pieces of an answer while the call is made, until the step ends or the run is cancelled and it does not."""
@@ -325,12 +329,12 @@ class Stepper:
             for clock, passed in zip(chain, inputs, strict=False):
                 clock.advance(passed.seconds)
         except Exception as error:
-            raise StepError(key) from error
+            raise self._broken(key) from error
         told = [*takewhile(lambda one: isinstance(one, Steered), inputs[len(chain) :])]
         self._steers.add(told)
         rest = inputs[len(chain) + len(told) :]
         if not rest:
-            raise StepError(key)
+            raise self._broken(key)
         return rest
 
     def _model_key(self, call: CallModel) -> StepKey:

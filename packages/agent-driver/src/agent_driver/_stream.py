@@ -83,6 +83,7 @@ class RunStream[Answer]:
     def close(self) -> None:
         """Let go of the run, if it has not ended."""
         if self._events is not None:
+            self._play.end()
             self._events.close()
 
     def _begin(self) -> Generator[Event]:

@@ -43,7 +43,7 @@ from agent_tooling import ApprovalRules
 
 from ._rules.agents import Agents
 from ._rules.dispatch import start_run, take_input
-from ._rules.requests import begin_conversation, find_lacking
+from ._rules.requests import begin_conversation, find_lacking, iter_unread
 from ._rules.rounds import may_retry
 from ._rules.saving import digest_run, load_run, save_run
 from ._rules.settings import RunSettings, takes_settings
@@ -318,6 +318,11 @@ class AgentRun:
         state = self._run.state
         return max([state.heard, *(one.number for one in state.steered)])
 
+    @property
+    def unread(self) -> tuple[Message, ...]:
+        """What was said to the run (`steer`) that no round has read by now: user messages."""
+        return (*iter_unread(self._run), *self._said)
+
     def _hear(self) -> None:
         while self._said and not self._is_read_by_driver:
             steered = Steered(number=self.steered + 1, messages=(self._said.popleft(),))
@@ -375,6 +380,5 @@ class AgentRun:
             events = take_input(self._run, received)
             if self._said and self.state == "finished":
                 last = cast("Finished", events[-1])
-                unread = (*last.unread, *self.read_steered())
-                events = (*events[:-1], replace(last, unread=unread))
+                events = (*events[:-1], replace(last, unread=self.unread))
             return events
