@@ -22,6 +22,7 @@ TOLD_HEADERS = {
     "authorization": "API key",
     "openai-organization": "organization",
     "user-agent": "its name",
+    "x-client-request-id": "a random id of the request",
 }
 TOLD_FIELDS = {
     "input": "texts of the conversation",
