@@ -24,7 +24,7 @@ from .mutations import Case
 from .script import Script, canonical, receipt
 
 
-MOST_MODEL_CALLS = 100
+MOST_MODEL_CALLS = 60
 _MOST_BYTES = 1_000_000
 _TOO_LONG = "http;status=400;code=context_length_exceeded;message=Your input exceeds the context window of this model."
 _FLOOD_CHARACTERS = 2_000_000

@@ -92,7 +92,8 @@ async def _use_tool_async(name: str, given: dict[str, Any]) -> str | bytes:
 
 
 def serve(
-    answer: Callable[[Case], Awaitable[str]], start: Callable[[], Awaitable[None]] | None = None
+    answer: Callable[[Case], Awaitable[str | None]],
+    start: Callable[[], Awaitable[None]] | None = None,
 ) -> None:
     """Answer the cases of standard input until it ends; `start` is awaited before the first."""
     # What a framework prints must not get among the results.
@@ -103,7 +104,7 @@ def serve(
         raw = json.loads(line)
         key = raw.pop("key")
         try:
-            ended = {"ended": "answered", "text": await answer(Case(**raw))}
+            ended = {"ended": "answered", "text": await answer(Case(**raw)) or ""}
         except NotOffered:
             ended = {"ended": "not offered", "text": ""}
         except Exception as error:  # noqa: BLE001 - that is what is measured

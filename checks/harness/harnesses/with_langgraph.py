@@ -30,7 +30,10 @@ async def answer(case: Case) -> str:
         asked = [one for stop in state["__interrupt__"] for one in stop.value["action_requests"]]
         decisions = [{"type": "reject"} for _ in asked]
         state = await agent.ainvoke(Command(resume={"decisions": decisions}), thread)
-    return state["messages"][-1].text
+    said = state["messages"][-1]
+    # A refusal is a block of its own, and no text.
+    blocks = [block for block in said.content if isinstance(block, dict)]
+    return said.text or "".join(block.get("refusal", "") for block in blocks)
 
 
 serve(answer)
