@@ -381,7 +381,10 @@ async def test_each_attempt_has_a_log_if_there_is_a_folder_for_it(tmp_path):
     assert ended["run_id"] in log.read_text()
 
 
-@pytest.mark.parametrize("message", ["", " ", [], 3, {"role": "system", "content": "x"}])
+@pytest.mark.parametrize(
+    "message",
+    ["", " ", [], [{"type": "input_text", "text": " "}], 3, {"role": "system", "content": "x"}],
+)
 def test_what_is_no_message_of_a_user_is_refused(message):
     executor = AgentExecutor({"paying": paying})
     with pytest.raises(RequestRefusedError) as refused:

@@ -238,6 +238,7 @@ def test_a_driver_may_take_it_to_feed_it_itself():
         ({"role": "user"}, "message.content"),
         ({"role": "user", "content": []}, "message.content"),
         ({"role": "user", "content": ""}, "message.content"),
+        ({"role": "user", "content": [{"type": "text", "text": " "}]}, "message.content"),
     ],
 )
 def test_what_is_no_message_of_a_user_is_refused_by_its_field(message, field):

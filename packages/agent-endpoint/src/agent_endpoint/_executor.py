@@ -10,7 +10,7 @@ from pathlib import Path as Folder
 from typing import Any, Final
 
 from agent_driver import Agent, AskApproval, Decision, Result, StepError, StepKey, StepWork
-from agent_loop import SnapshotError, ToolCall, dump_messages
+from agent_loop import MessageError, SnapshotError, ToolCall, dump_messages, read_user_message
 from agent_server.executor import (
     AgentDescription,
     Execution,
@@ -130,8 +130,11 @@ class AgentExecutor:
             RequestRefusedError: If it is none that agents take.
         """
         content = read_content(message, "steer")
-        if not (content.strip() if isinstance(content, str) else content):
-            raise refuse("steer", "expected a text, or parts, that say something")
+        try:
+            read_user_message(to_said(content))
+        except MessageError:
+            said = "expected a text, or parts, that say something"
+            raise refuse("steer", said) from None
         return content
 
     def show(self, event: StoredEvent) -> Sequence[tuple[str, JsonObject]]:

@@ -69,9 +69,20 @@ def read_user_message(message: object) -> Message:
         content = tuple(cast("Sequence[Any]", content))
     elif not isinstance(content, str):
         raise _wrong_type(place, "a text or a list of parts", content)
-    if not (content.strip() if isinstance(content, str) else content):
+    if not _says_something(cast("str | tuple[Any, ...]", content)):
         raise MessageError(f"{place}: expected one that is not empty", field=place)
     return Message(role="user", content=content)
+
+
+def _says_something(content: str | tuple[Any, ...]) -> bool:
+    """Return whether content has a text that is not blank, or a part that is none."""
+    if isinstance(content, str):
+        return bool(content.strip())
+    texts = (
+        read_member(part, "text") if str(read_member(part, "type")).endswith("text") else None
+        for part in content
+    )
+    return any(not isinstance(text, str) or text.strip() for text in texts)
 
 
 def read_role(message: object) -> object:
