@@ -164,7 +164,7 @@ def test_the_form_of_a_saved_node_has_each_field_of_its_strategy(web, apps, says
         apps.chatflow("agent", agent_node([weekday()], strategy=(STRATEGIES, strategy))).app
     )
     declared = parameters(strategy)
-    assert len(declared) == 19
+    assert len(declared) == 20
     for parameter in declared:
         web.shows(says(parameter["label"]))
     assert web.is_editor_there()
@@ -200,7 +200,8 @@ def test_budgets_are_empty_fields_and_what_is_typed_is_saved(web, apps, says, sa
         assert field.locator("input").count() == 1  # a slider would be another
         assert field.locator("input").input_value() == ""
     web.field(named["max_cost"]).locator("input").fill("0.5")
-    web.field(named["tool_search"], "*[text()='True']").get_by_text("True", exact=True).click()
+    for name in ("tool_search", "remember_turns"):
+        web.field(named[name], "*[text()='True']").get_by_text("True", exact=True).click()
     # Dify's editor offers variables at each / and {.
     web.type(named["fallback_model"], f"{MODELS}/gpt-5.4")
     web.type(named["answer_schema"], '{"type": "object"}')
@@ -208,6 +209,7 @@ def test_budgets_are_empty_fields_and_what_is_typed_is_saved(web, apps, says, sa
     wanted = {
         "max_cost": "0.5",
         "tool_search": "True",
+        "remember_turns": "True",
         "fallback_model": f"{MODELS}/gpt-5.4",
         "answer_schema": '{"type": "object"}',
     }
