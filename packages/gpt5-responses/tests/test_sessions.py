@@ -898,6 +898,18 @@ def test_closing_a_session_ends_what_is_read(transport: Transport, pause: thread
         pause.set()
 
 
+def test_closing_a_session_whose_response_has_not_begun_asks_nobody_again(
+    transport: Transport,
+) -> None:
+    with Sockets(lambda *_: session.close()) as server:
+        session = ResponsesClient(server.config(), transport=transport).session()
+        with pytest.raises(StreamInterruptedError, match="the connection broke off"):
+            session.complete(ASKED)
+
+    assert sockets_of(server) == [1]
+    assert server.posted == []
+
+
 # Runs.
 
 

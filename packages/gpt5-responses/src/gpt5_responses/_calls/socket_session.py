@@ -157,6 +157,7 @@ class SocketSession:
             finally:
                 self._in_use.release()
         elif (socket := self._socket) is not None:
+            socket.is_left = True
             client.end_reading(socket.answer)  # Whoever reads it closes it.
 
     def _leave(self, client: FallbackClient, error: NoSocketError) -> None:
@@ -185,6 +186,8 @@ class SocketSession:
             try:
                 begun, failure = yield from self._ask(client, socket, content, until)
             except SocketError as error:
+                if socket.is_left:  # by who wants no answer: the response ends before it has begun
+                    return self._answer(client, socket, [], (body, marks))
                 yield from self._drop(client)
                 if error.code == TOO_BIG:
                     raise NoSocketError("the request is too large", holds_for="session") from error

@@ -65,6 +65,7 @@ class WebSocket:
         read_network: Reads from the network; replaced for a while by a caller that has its own way of waiting.
         read_plainly: Reads from the network, whatever `read_network` is.
         ended: Why no message comes any more; None while some may.
+        is_left: Whether its session was closed while somebody read from it.
     """
 
     def __init__(self, answer: HttpAnswer) -> None:
@@ -72,6 +73,7 @@ class WebSocket:
         self._stream = answer.stream
         self.read_network = self.read_plainly = self._stream.read
         self.ended: Exception | None = None
+        self.is_left = False
         self._frames = Connection(ConnectionType.CLIENT)
         self._begun = bytearray()  # of a message
         self._replies = b""
