@@ -90,14 +90,14 @@ class Setup:
     def feed(self, received: object) -> tuple[Event, ...]:
         """Feed the run with an input and return the events that follow."""
         # Read here, and not by the run, since the log writes what the run was fed with.
-        fitted = read_input(self.clock.fit(received))
-        if isinstance(fitted, Failure):
-            self._leave()
         try:
-            events = self.run.feed(fitted)
+            fitted = read_input(self.clock.fit(received))
         except MessageError:
             self._leave()
             raise
+        if isinstance(fitted, Failure):
+            self._leave()
+        events = self.run.feed(fitted)
         self._forget(events)
         log = self.recorder and self.recorder.name
         events = seal(events, self.run, self.settings, self.calls, log=log)

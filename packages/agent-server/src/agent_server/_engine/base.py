@@ -25,7 +25,7 @@ from .janitor import Janitor
 from .parts import Parts
 from .reading import Readers
 from .statistics import Tallies
-from .underway import Told, Underway
+from .underway import Underway
 from .webhook import WebhookSender
 
 
@@ -144,7 +144,6 @@ class Base:
             hub=Hub(readers, database.encryption, max_watchers=settings.max_watchers),
             tallies=Tallies(),
             underway=Underway(),
-            told=Told(),
         )
         self._janitor = Janitor(self.parts)
         self._sender = None if webhook is None else WebhookSender(self.parts, webhook)
@@ -190,7 +189,7 @@ class Base:
     def on_signals(self, signals: set[str]) -> None:
         """Note what other servers, or clients of this one, have written, so that it is read soon."""
         self.wake(signals)
-        self.parts.told.count += STEERED in signals
+        self.parts.underway.told += STEERED in signals
         if NOTIFIED in signals and self._sender is not None:
             self._sender.wake()
         self._signals |= signals

@@ -58,10 +58,8 @@ class RunExecution:
         self._readers = parts.readers
         self._settings = parts.settings
         self._underway = parts.underway
-        self._told = parts.told
-        self._has_read = (
-            -1
-        )  # That many times somebody may have been told something when nothing was left.
+        # How often runs may have been told something when this one had read it all.
+        self._has_read = -1
         self._on_lost = on_lost
         self._number = claim.started.number
         self._bytes = claim.stored_bytes
@@ -92,13 +90,13 @@ class RunExecution:
 
     async def read_steered(self, after: int) -> Sequence[Any]:
         """Return what the run was told after so many messages."""
-        count = self._told.count
-        if count == self._has_read:
+        told = self._underway.told
+        if told == self._has_read:
             return ()
         # By the writer, which waits for a database that is away.
         found = await self._writer.submit(read_told, self.claim.seq, after)
         if not found:
-            self._has_read = count
+            self._has_read = told
         return found
 
     async def tell(self, type_: str, data: JsonObject) -> None:

@@ -10,7 +10,7 @@ from agent_server.settings import ServerSettings
 from .hub import Hub
 from .reading import Readers
 from .statistics import Tallies
-from .underway import Told, Underway
+from .underway import Underway
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,8 +25,7 @@ class Parts:
         encryption: Encrypts and decrypts what is stored.
         hub: Pushes stored events to watchers.
         tallies: Counts the runs that ended here.
-        told: What says whether a run may have been told something.
-        underway: The steps that are being made here.
+        underway: The steps that are being made here, and whether their runs may have been told something.
     """
 
     settings: ServerSettings
@@ -37,4 +36,3 @@ class Parts:
     hub: Hub
     tallies: Tallies
     underway: Underway
-    told: Told

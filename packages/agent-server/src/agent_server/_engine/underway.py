@@ -33,22 +33,16 @@ class _Step:
         self.context.run(_logger.warning, told, self.key, self.seconds)
 
 
-@dataclass(slots=True)
-class Told:
-    """A count of how often runs may have been told something, so that nobody looks for it after every step.
+class Underway:
+    """The steps that are being made here.
 
     Attributes:
-        count: The number; it grows.
+        told: How often runs may have been told something; it grows, so that nobody looks for it after every step.
     """
-
-    count: int = 0
-
-
-class Underway:
-    """The steps that are being made here."""
 
     def __init__(self) -> None:
         self._steps: set[_Step] = set()
+        self.told = 0
 
     @contextmanager
     def making(self, key: str) -> Generator[None]:
@@ -64,10 +58,9 @@ class Underway:
 
     def tell(self) -> None:
         """Log the steps that take long: after a minute, after two, after four and so on. Called every few seconds."""
-        for step in list(self._steps):
-            if step.seconds >= step.told_from:
-                step.told_from *= 2
-                step.warn("the step %s goes on after %.0f s")
+        for step in [one for one in self._steps if one.seconds >= one.told_from]:
+            step.told_from *= 2
+            step.warn("the step %s goes on after %.0f s")
 
     def longest_seconds(self, tenant: str | None) -> Mapping[str, float]:
         """Return how long the oldest steps have taken, of a tenant or of all for None, by the first words of their keys, such as `model` and `tool`."""
