@@ -179,9 +179,15 @@ async def test_an_empty_beginning_is_no_keep_alive(daemon, slow_daemon, build_mo
 
 
 async def test_an_empty_beginning_after_a_pause_is_a_keep_alive(daemon, slow_daemon, build_model):
-    asyncio.get_running_loop().call_later(0.1, slow_daemon.send, daemon.chunk(""))
+    async def begin():
+        await slow_daemon.asked.wait()  # The pause counts from the call on, however late that comes.
+        await asyncio.sleep(0.1)
+        slow_daemon.send(daemon.chunk(""))
+
+    beginning = asyncio.create_task(begin())
     with anyio.fail_after(60):
         _, error = await read(build_model(keep_alive_seconds=0.3))
+    await beginning
     assert "nothing for 0.3 seconds, though" in error
 
 
