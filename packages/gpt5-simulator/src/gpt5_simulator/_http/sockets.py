@@ -35,10 +35,8 @@ class SocketProtocol(WebSocketsSansIOProtocol):
 
     def shutdown(self) -> None:
         """End the connection; uvicorn would fail to say goodbye to a client that has closed it and does not read."""
-        if self.transport.is_closing():
-            self.transport.abort()
-        else:
-            super().shutdown()
+        end = self.transport.abort if self.transport.is_closing() else super().shutdown
+        end()
 
 
 class Socket:
