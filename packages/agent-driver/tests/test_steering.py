@@ -285,6 +285,34 @@ async def test_what_a_stream_takes_is_recorded_with_its_steps():
     assert contents(again.messages) == ["Where?", "", "found a", "early", "Done."]
 
 
+async def test_a_record_that_is_read_late_takes_nothing_from_what_is_said_meanwhile():
+    made = asyncio.Event()
+
+    class Late(Book):
+        async def step(self, key, work, /):
+            if key == "tool:1.a":
+                await made.wait()
+            record = await super().step(key, work)
+            if key == "tool:1.b":
+                made.set()
+            return record
+
+    async def search(key: str) -> str:
+        """Search."""
+        if key == "a":
+            stream.steer("first")
+        return f"found {key}"
+
+    agent, book = Agent(Script(searching("a", "b"), "Done."), [search]), Book()
+    async with agent.astream("Where?", steps=book) as stream:
+        assert [event async for event in stream]
+    cut = {key: book.records[key] for key in ("model:1", "tool:1.a")}
+    stream = agent.astream("Where?", steps=Late(records=cut))
+    stream.steer("second")
+    assert [event async for event in stream]
+    assert contents(stream.result.messages)[4:] == ["first", "second", "Done."]
+
+
 async def test_a_step_that_is_made_elsewhere_says_what_the_run_was_told_by_then():
     agent = Agent(Script(searching("a"), "Done.", "Again."), [search])
 

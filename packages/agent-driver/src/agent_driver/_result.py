@@ -49,7 +49,7 @@ class Result[Answer]:
         notice: What the person has to know of calls that they approved in an earlier turn, whose process died over them; None for nothing. `text` begins with it, except that of a typed answer.
         left_out_tools: The names of the server's own tools that were left out, because the fallback model has taken over and lacks them.
         unread: What was said to the run while it was under way (`steer`) and no round has read, since none was left: user messages.
-        steered: How much the run was told (`steer`), read or not.
+        steered: How much the run was told (`steer`), read or not, as `TellsRun` counts it; with other steps the number of the last of it.
         unsaved: Why the turn does not stand in its session, in a sentence; None where it does, or where there is no session.
     """
 

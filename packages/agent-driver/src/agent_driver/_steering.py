@@ -24,10 +24,10 @@ class Steers:
         self._numbered: list[Steered] = []
         self._said = list(run.read_steered())
 
-    def read(self) -> tuple[Steered, ...]:
-        """Return what was said to this run since, under the next numbers."""
+    def read(self, after: int = 0) -> tuple[Steered, ...]:
+        """Return what was said to this run since, under the next numbers, or those after a greater one."""
         said, self._said = [*self._said, *self._run.read_steered()], []
-        return self.number(self.known, said)
+        return self.number(max(after, self.known), said)
 
     def number(self, after: int, said: Iterable[Message]) -> tuple[Steered, ...]:
         """Return what was said under the numbers after one."""

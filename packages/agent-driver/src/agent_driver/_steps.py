@@ -7,6 +7,7 @@ on from the time of the last record.
 """
 
 import asyncio
+import time
 from asyncio import CancelledError
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
@@ -312,7 +313,8 @@ class Stepper:
     async def _hear_told(self) -> tuple[Steered, ...]:
         """Return what the run was told by now, for the record of a step that ends."""
         if self._tells is None:
-            return self._steers.read()
+            # By the time, since a record of an earlier play that is still being read may hold the next number.
+            return self._steers.read(time.time_ns() // 1000)
         after = self._steers.known
         said = await self._tells.read_steered(after)
         return self._steers.number(after, map(read_user_message, said))
