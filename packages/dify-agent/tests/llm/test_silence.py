@@ -180,7 +180,8 @@ async def test_an_empty_beginning_is_no_keep_alive(daemon, slow_daemon, build_mo
 
 async def test_an_empty_beginning_after_a_pause_is_a_keep_alive(daemon, slow_daemon, build_model):
     async def begin():
-        await slow_daemon.asked.wait()  # The pause counts from the call on, however late that comes.
+        # The pause counts from the call on, however late that comes.
+        await slow_daemon.asked.wait()
         await asyncio.sleep(0.1)
         slow_daemon.send(daemon.chunk(""))
 
