@@ -168,9 +168,12 @@ async def test_a_stream_that_is_closed_takes_nothing_more(is_async):
         stream = agent.astream("Where?")
         async with stream:
             await anext(stream)
+        assert [event async for event in stream] == []
     else:
         with agent.stream("Where?") as stream:
             next(stream)
+        assert list(stream) == []
+    assert stream.result.error == "The stream was closed before the run had ended."
     with pytest.raises(LocalProtocolError, match="steer: the run has ended"):
         stream.steer("In Europe.")
 

@@ -138,5 +138,6 @@ def read_ending[Answer](
         case AskApproval() if cause is None:
             return Result(reason="approval", waiting=ending, messages=messages, usage=usage)
         case _:
-            error = str(cause) or type(cause).__name__
+            closed = "The stream was closed before the run had ended."
+            error = closed if cause is None else str(cause) or type(cause).__name__
             return Result(reason="error", error=error, cause=cause, messages=messages, usage=usage)
