@@ -29,6 +29,7 @@ _ROWS = (
     Row(key="memory", title="peak memory", unit="MB"),
     Row(key="sent_bytes", title="sent in a run", unit="kB"),
     Row(key="seconds", title="the run at a round trip of 50 ms", unit="s"),
+    Row(key="slow_seconds", title="the same with slow start for each request", unit="s"),
     Row(
         key="connections", title="connections of 10 rounds whose tools take 6 s", unit=""
     ),
@@ -66,13 +67,17 @@ def _measure(python: Path, transport: str) -> Figures:
             _ask(process)
         figures["cpu"] = (cpu_seconds(process.pid) - before) / _RUNS
         figures["memory"] = peak_bytes(process.pid)
-    with _asking(python, transport, rounds=_ROUNDS, round_trip=_ROUND_TRIP) as (process, between):
-        _ask(process)
-        between.report()
-        started = time.monotonic()
-        _ask(process)
-        figures["seconds"] = time.monotonic() - started
-        figures["sent_bytes"] = between.report()["sent_bytes"]
+    for key, slow_start in (("seconds", False), ("slow_seconds", True)):
+        asking = _asking(
+            python, transport, rounds=_ROUNDS, round_trip=_ROUND_TRIP, slow_start=slow_start
+        )
+        with asking as (process, between):
+            _ask(process)
+            between.report()
+            started = time.monotonic()
+            _ask(process)
+            figures[key] = time.monotonic() - started
+            figures["sent_bytes"] = between.report()["sent_bytes"]
     slow = _asking(
         python, transport, str(_TOOL_SECONDS), rounds=_SLOW_ROUNDS, round_trip=_ROUND_TRIP
     )
@@ -84,12 +89,12 @@ def _measure(python: Path, transport: str) -> Figures:
 
 @contextmanager
 def _asking(
-    python: Path, *options: str, rounds: int, round_trip: float
+    python: Path, *options: str, rounds: int, round_trip: float, slow_start: bool = False
 ) -> Generator[tuple[subprocess.Popen[str], Relay]]:
     """Start the program, with a server and what is between them."""
     with agent_server(rounds) as server:
         port = urlsplit(server.base_url).port or 0
-        with relay(port, round_trip=round_trip) as between:
+        with relay(port, round_trip=round_trip, slow_start=slow_start) as between:
             address = f"http://127.0.0.1:{between.port}/v1"
             variables = {"OPENAI_API_KEY": SIMULATOR_KEY, "OPENAI_BASE_URL": address}
             with subprocess.Popen(  # noqa: S603 - our own program

@@ -1,10 +1,11 @@
-"""A relay in a process of its own between a client and a server: it makes a round trip as long as wanted, with a window that is always open, and counts.
+"""A relay in a process of its own between a client and a server: it makes a round trip as long as wanted, with a window that is always open or begins anew with each request, and counts.
 
 A line on stdin asks for what passed since the last one.
 """
 
 import asyncio
 import json
+import math
 import subprocess
 import sys
 from collections.abc import Generator
@@ -14,6 +15,8 @@ from ._table import Figures
 
 
 _PIECE = 256 * 1024
+# What Linux sends before the first acknowledgement; after a second of silence it begins so again.
+_FIRST_WINDOW = 14_480
 # As a server behind a balancer says that it keeps connections; uvicorn says nothing.
 _EVENTS = b"\r\ncontent-type: text/event-stream"
 _KEEPS = b"\r\nkeep-alive: timeout=61" + _EVENTS
@@ -43,14 +46,15 @@ class Relay:
 
 
 @contextmanager
-def relay(port: int, *, round_trip: float) -> Generator[Relay]:
+def relay(port: int, *, round_trip: float, slow_start: bool = False) -> Generator[Relay]:
     """Relay to a port of 127.0.0.1 while the `with` block runs.
 
     Args:
         port: The server's port.
         round_trip: How long it takes there and back, in seconds.
+        slow_start: Whether what is sent between two answers leaves in windows, each twice as large as the one before and a round trip later.
     """
-    command = [sys.executable, "-m", __name__, str(port), str(round_trip / 2)]
+    command = [sys.executable, "-m", __name__, str(port), str(round_trip / 2), str(slow_start)]
     with subprocess.Popen(  # noqa: S603 - our own module
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -61,9 +65,10 @@ def relay(port: int, *, round_trip: float) -> Generator[Relay]:
 
 
 class _Relay:
-    def __init__(self, port: int, delay: float) -> None:
-        self._port, self._delay = port, delay
+    def __init__(self, port: int, delay: float, *, slow_start: bool) -> None:
+        self._port, self._delay, self._slow_start = port, delay, slow_start
         self._connections = self._sent = 0
+        self._unanswered = 0  # bytes; of one connection, since the client has one at a time
 
     async def serve(self) -> None:
         loop = asyncio.get_running_loop()
@@ -89,8 +94,14 @@ class _Relay:
         with suppress(ConnectionError):
             while data := await reader.read(_PIECE):
                 self._sent += len(data) * is_sent
-                call_later(self._delay, writer.write, data if is_sent else _kept(data))
-        call_later(self._delay, writer.close)
+                self._unanswered = self._unanswered + len(data) if is_sent else 0
+                delay = self._delay * (1 + 2 * self._windows())
+                call_later(delay, writer.write, data if is_sent else _kept(data))
+        call_later(self._delay * (1 + 2 * self._windows()), writer.close)
+
+    def _windows(self) -> int:
+        """Return how many windows are full before the last byte that was sent."""
+        return int(math.log2(self._unanswered / _FIRST_WINDOW + 1)) if self._slow_start else 0
 
 
 def _kept(data: bytes) -> bytes:
@@ -98,4 +109,5 @@ def _kept(data: bytes) -> bytes:
 
 
 if __name__ == "__main__":
-    asyncio.run(_Relay(int(sys.argv[1]), float(sys.argv[2])).serve())
+    port, delay, slow_start = sys.argv[1:]
+    asyncio.run(_Relay(int(port), float(delay), slow_start=slow_start == "True").serve())
