@@ -3,7 +3,7 @@
 import html
 import os
 import re
-import tomllib
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,11 @@ from pdoc.render_helpers import to_html
 
 
 ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+from sessions.members import IMPORT_NAMES, PACKAGES  # noqa: E402 - from another folder
+
+
 START = Path("docs/README.md")
 _LINK = re.compile(r'<a href="([^"]*)">(.*?)</a>', re.DOTALL)
 _PICTURE = re.compile(r'<img src="([^":]*)"')
@@ -39,14 +44,7 @@ class Page:
 
 def read_packages() -> Mapping[Path, str]:
     """Return the import names of the packages by their folders."""
-    names = tomllib.loads(
-        (ROOT / "tools/repository/distributions.toml").read_text(encoding="utf-8")
-    )
-    found: dict[Path, str] = {}
-    for path in sorted(ROOT.glob("packages/*/pyproject.toml")):
-        project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
-        found[path.parent.relative_to(ROOT)] = names["packages"][project["name"]]
-    return found
+    return {folder: IMPORT_NAMES[name] for name, folder in PACKAGES.items()}
 
 
 class Pages:

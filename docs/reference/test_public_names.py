@@ -6,20 +6,16 @@ That `__all__` is sorted is the linter's business, and that every public name is
 import importlib
 import inspect
 import re
-import tomllib
 from importlib.metadata import version
 
 import pytest
 
-from pages import ROOT
+from pages import IMPORT_NAMES
 
 
-NAMES: dict[str, str] = tomllib.loads(
-    (ROOT / "tools/repository/distributions.toml").read_text(encoding="utf-8")
-)["packages"]
 MODULES = {
     distribution: module
-    for distribution, name in NAMES.items()
+    for distribution, name in IMPORT_NAMES.items()
     if hasattr(module := importlib.import_module(name), "__all__")
 }
 each_package = pytest.mark.parametrize("distribution", sorted(MODULES))
@@ -53,9 +49,9 @@ def test_the_errors_of_a_package_descend_from_one_root(distribution: str) -> Non
 
 
 def is_ours(base: type) -> bool:
-    return base.__module__.partition(".")[0] in NAMES.values()
+    return base.__module__.partition(".")[0] in IMPORT_NAMES.values()
 
 
-@pytest.mark.parametrize("distribution", sorted(NAMES))
+@pytest.mark.parametrize("distribution", sorted(IMPORT_NAMES))
 def test_a_package_knows_its_version(distribution: str) -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+", version(distribution))

@@ -19,7 +19,7 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 from submission import fill_submission
-from wheels import build, read_repository
+from wheels import build, find_members, read_repository
 
 
 BUMPS = ("current", "patch", "minor", "major")
@@ -125,10 +125,9 @@ def release(root: Path, folder: Path, bump: str) -> tuple[str, str, list[str]]:
 
 def read_members(root: Path) -> list[Member]:
     """Read every package and plugin of the workspace."""
-    files = sorted(
-        [*root.glob("packages/*/pyproject.toml"), *root.glob("plugins/*/pyproject.toml")]
-    )
-    return [_read_member(root, path) for path in files]
+    return [
+        _read_member(root, root / path / "pyproject.toml") for path in find_members(root).values()
+    ]
 
 
 def next_version(member: Member, bump: str) -> Version:
@@ -304,7 +303,7 @@ def _run(root: Path, *command: str) -> str:
 
 def _read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="release", description=__doc__)
-    parser.add_argument("folder", type=Path, help="packages/NAME or plugins/NAME")
+    parser.add_argument("folder", type=Path, help="packages/NAME, plugins/NAME and the like")
     parser.add_argument("bump", choices=BUMPS)
     parser.add_argument(
         "--dry-run", action="store_true", help="do it in a clone that is thrown away"

@@ -34,7 +34,7 @@ ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
 
 def documented() -> list[str]:
     """Collect what documents tell their readers to type to get a package of ours, each line once."""
-    documents = [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("p*s/*/README.md")]
+    documents = [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("*/*/README.md")]
     found = [line for path in documents for line in COMMAND.findall(path.read_text("utf-8"))]
     return sorted({line for line in found if any(name in line for name in PACKAGES)})
 

@@ -21,6 +21,11 @@ from urllib.parse import quote, unquote
 
 
 ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+from sessions.members import find_members  # noqa: E402 - from the folder above
+
+
 _PICTURES = (".gif", ".jpg", ".png", ".svg")
 # Code, which is left alone; or where a link of the page leads, unless that is an address.
 _LINK = re.compile(
@@ -90,7 +95,7 @@ def _copy(root: Path, folder: Path, target: Path, repository: str) -> None:
 
 def build_all(root: Path, out: Path) -> None:
     """Build all wheels, and the constraints by which an installer takes them whatever an index has of the same names."""
-    folders = [path.parent.relative_to(root) for path in root.glob("packages/*/pyproject.toml")]
+    folders = [path for path in find_members(root).values() if path.parts[0] != "plugins"]
     with tempfile.TemporaryDirectory(prefix="wheels-") as scratch:
         build(root, Path(scratch), *folders)
         out.mkdir(parents=True, exist_ok=True)
@@ -104,7 +109,7 @@ def build_all(root: Path, out: Path) -> None:
 
 def _main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("folders", nargs="*", type=Path, help="packages/NAME (all)")
+    parser.add_argument("folders", nargs="*", type=Path, help="packages/NAME and the like (all)")
     parser.add_argument("--out-dir", type=Path, default=ROOT / "dist", help="(dist)")
     parser.add_argument("--sdist", action="store_true", help="source distributions as well")
     options = parser.parse_args()

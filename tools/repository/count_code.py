@@ -12,6 +12,7 @@ from collections import Counter
 from pathlib import PurePath
 
 
+SHELVES = ("packages", "plugins", "servers", "workbench")
 _NO_CODE = {
     tokenize.COMMENT,
     tokenize.DEDENT,
@@ -43,9 +44,9 @@ def count_members(revision: str | None) -> Counter[str]:
     """Count each package and plugin at a revision, or with what is staged where there is none."""
     listed = ["ls-tree", "-r", "--name-only", revision] if revision else ["ls-files"]
     counted: Counter[str] = Counter()
-    for name in _git(*listed, "packages", "plugins").splitlines():
+    for name in _git(*listed).splitlines():
         path = PurePath(name)
-        if path.suffix == ".py" and "tests" not in path.parts:
+        if path.parts[0] in SHELVES and path.suffix == ".py" and "tests" not in path.parts:
             source = _git("show", f"{revision or ''}:{name}")
             counted["/".join(path.parts[:2])] += count_lines(source)
     return counted

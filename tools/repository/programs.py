@@ -15,7 +15,12 @@ from subprocess import run
 
 
 ROOT = Path(__file__).parents[2]
-_PAGES = ("README.md", "packages/*/README.md", "plugins/*/README.md", "docs/**/*.md")
+sys.path.insert(0, str(ROOT / "tools"))
+
+from sessions.members import MEMBERS  # noqa: E402 - from another folder
+
+
+_PAGES = ("README.md", *(f"{folder}/README.md" for folder in MEMBERS.values()), "docs/**/*.md")
 _BLOCK = re.compile(r"^```py(?:thon)?\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 

@@ -11,6 +11,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from sessions.members import IMPORT_NAMES, MEMBERS, PACKAGES, find_members
+
 
 ROOT = Path(__file__).parents[2]
 
@@ -24,7 +26,9 @@ def find_faults(root: Path) -> Iterator[str]:
     ours = read(root / "tools/repository/distributions.toml")
     members = {
         project["project"]["name"]: project
-        for project in map(read, sorted(root.glob("p*s/*/pyproject.toml")))
+        for project in (
+            read(root / path / "pyproject.toml") for path in find_members(root).values()
+        )
     }
     for name in sorted(members.keys() ^ (ours["packages"] | ours["plugins"]).keys()):
         yield f"{name}: expected it as a member and in tools/repository/distributions.toml"
@@ -60,13 +64,13 @@ def requirements(project: dict[str, Any]) -> Iterator[Requirement]:
 def copy(tmp_path: Path) -> Path:
     """The files of the repository that say who depends on whom."""
     paths = [
-        *(ROOT / "tools/repository/distributions.toml", ROOT / "uv.lock"),
-        *ROOT.glob("p*s/*/pyproject.toml"),
+        *("tools/repository/distributions.toml", "uv.lock", "pyproject.toml"),
+        *(folder / "pyproject.toml" for folder in MEMBERS.values()),
     ]
     for path in paths:
-        target = tmp_path / path.relative_to(ROOT)
+        target = tmp_path / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, target)
+        shutil.copy(ROOT / path, target)
     return tmp_path
 
 
@@ -115,12 +119,10 @@ def test_a_lock_that_takes_a_sibling_from_an_index_is_found(copy: Path) -> None:
 
 
 def test_a_readme_says_both_names_where_they_differ() -> None:
-    names = read(ROOT / "tools/repository/distributions.toml")["packages"]
-    for project in ROOT.glob("packages/*/pyproject.toml"):
-        name = read(project)["project"]["name"]
-        if canonicalize_name(names[name]) != name:
-            expected = f"Install it as `{name}`, import it as `{names[name]}`."
-            assert expected in project.with_name("README.md").read_text(encoding="utf-8")
+    for name, folder in PACKAGES.items():
+        if canonicalize_name(IMPORT_NAMES[name]) != name:
+            expected = f"Install it as `{name}`, import it as `{IMPORT_NAMES[name]}`."
+            assert expected in (ROOT / folder / "README.md").read_text(encoding="utf-8")
 
 
 def test_wheels_say_alike_what_they_are_tested_on() -> None:
@@ -130,12 +132,13 @@ def test_wheels_say_alike_what_they_are_tested_on() -> None:
     )
     versions = set(re.findall(r"Python :: (3\.\d+)", " ".join(tested)))
     assert versions == set(re.findall(r"\b3\.\d+\b", row.partition("What is newer")[0]))
-    for path in ROOT.glob("packages/*/pyproject.toml"):
-        assert read(path)["project"]["classifiers"] == tested, path
+    for folder in PACKAGES.values():
+        assert read(ROOT / folder / "pyproject.toml")["project"]["classifiers"] == tested, folder
 
 
 def test_the_first_release_of_a_changelog_says_what_the_package_is() -> None:
-    for path in ROOT.glob("p*s/*/CHANGELOG.md"):
+    for folder in MEMBERS.values():
+        path = ROOT / folder / "CHANGELOG.md"
         *_, first = re.split(r"^## .*\n\n", path.read_text("utf-8"), flags=re.MULTILINE)
         # Beside it, and before it where two branches were merged, stand the entries.
         assert re.search(r"^The first release\. [A-Z]", first, re.MULTILINE), path

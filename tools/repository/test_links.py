@@ -8,6 +8,8 @@ from urllib.parse import unquote
 import pytest
 from tracked import ROOT, list_files
 
+from sessions.members import MEMBERS
+
 
 _LINK = re.compile(
     r"\[[^\]]*\]\(\s*<?([^)\s>]+)>?[^)]*\)|^\s*\[[^\]]+\]:\s*<?([^\s>]+)>?", re.MULTILINE
@@ -80,7 +82,7 @@ def _blank(match: re.Match[str]) -> str:
 
 def test_the_readme_leads_to_every_member() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    members = [path.parent.relative_to(ROOT) for path in ROOT.glob("p*s/*/pyproject.toml")]
+    members = MEMBERS.values()
 
     assert members
     assert [str(member) for member in members if f"({member}/README.md)" not in readme] == []

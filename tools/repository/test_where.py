@@ -6,6 +6,8 @@ import re
 import pytest
 from tracked import ROOT
 
+from sessions.members import PACKAGES, PLUGINS
+
 
 PAGE = (ROOT / "docs/where.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| (.*\?) \| `(.*)` \| `(.*)` \|$", PAGE, re.MULTILINE)
@@ -18,7 +20,9 @@ def test_each_question_stands_there_once_and_there_are_no_other_rows() -> None:
 
 @pytest.mark.parametrize(("question", "path", "name"), ROWS)
 def test_what_answers_a_question_exists(question: str, path: str, name: str) -> None:
-    found = [*ROOT.glob(f"packages/*/src/{path}"), *ROOT.glob(f"plugins/{path}")]
+    places = {ROOT / folder.parent / path for folder in PLUGINS.values()}
+    places |= {ROOT / folder / "src" / path for folder in PACKAGES.values()}
+    found = [place for place in places if place.exists()]
 
     assert len(found) == 1, question
     defined = [

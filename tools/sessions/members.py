@@ -8,19 +8,22 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 
 
-def _members(folder: str) -> dict[str, Path]:
-    """Map each member's published name to its folder, relative to the root."""
+def find_members(root: Path = ROOT) -> dict[str, Path]:
+    """Map the published name of each member of a workspace to its folder, relative to the root."""
+    read = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    shelves = read["tool"]["uv"]["workspace"]["members"]
+    found = [path for shelf in shelves for path in root.glob(f"{shelf}/pyproject.toml")]
     return {
         tomllib.loads(path.read_text(encoding="utf-8"))["project"]["name"]: path.parent.relative_to(
-            ROOT
+            root
         )
-        for path in sorted(ROOT.glob(f"{folder}/*/pyproject.toml"))
+        for path in sorted(found)
     }
 
 
-PACKAGES = _members("packages")
-PLUGINS = _members("plugins")
-MEMBERS = PACKAGES | PLUGINS
+MEMBERS = find_members()
+PLUGINS = {name: folder for name, folder in MEMBERS.items() if folder.parts[0] == "plugins"}
+PACKAGES = {name: folder for name, folder in MEMBERS.items() if name not in PLUGINS}
 IMPORT_NAMES: dict[str, str] = tomllib.loads(
     (ROOT / "tools" / "repository" / "distributions.toml").read_text(encoding="utf-8")
 )["packages"]  # published name -> import name

@@ -49,7 +49,7 @@ from gpt5_responses import (
 )
 
 
-RECORDINGS = sorted(Path(__file__).parents[3].glob("p*s/*/tests/recordings/*.sse"))
+RECORDINGS = sorted(Path(__file__).parents[3].glob("*/*/tests/recordings/*.sse"))
 ASKED = Request(messages=[{"role": "user", "content": "Hi"}])
 
 
