@@ -385,7 +385,7 @@ def kills(session: nox.Session) -> None:
         _run_agent_server(session, "-m", "long", "-s", "tests/test_kills.py")
     sync(session, "--all-packages", "--all-extras")
     session.install("psutil", "pytest")
-    paths = "pythonpath=checks/durability packages/agent-server/tests packages/agent-endpoint/tests"
+    paths = "pythonpath=checks/durability servers/agent-server/tests packages/agent-endpoint/tests"
     session.run(
         *("pytest", "--import-mode=importlib", "-W", "error", "-o", paths, "-s"),
         *("checks/durability", *session.posargs),

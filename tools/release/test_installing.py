@@ -41,7 +41,7 @@ def documented() -> list[str]:
 
 def containers() -> Iterator[str]:
     """Iterate over what a container of ours is made with: of itself, and with the argument that a document gives it."""
-    text = (ROOT / "packages/agent-server/Containerfile").read_text("utf-8")
+    text = (ROOT / "servers/agent-server/Containerfile").read_text("utf-8")
     (line,) = re.findall(r"&& (pip install [^&]*-c .*?) &&", text)
     named = re.findall(r"ARG PACKAGE=(.*)", text)
     named += re.findall(r"PACKAGE='(.*?)'", (ROOT / "docs/operate.md").read_text("utf-8"))
@@ -160,7 +160,7 @@ def test_pip_takes_ours_as_well(clone: Path, index: str) -> None:
 
 
 def test_a_container_is_made_of_the_wheels_that_were_built(clone: Path) -> None:
-    text = (ROOT / "packages/agent-server/Containerfile").read_text("utf-8")
+    text = (ROOT / "servers/agent-server/Containerfile").read_text("utf-8")
     assert "COPY dist/*.whl dist/constraints.txt /wheels/" in text
     (moved,) = re.findall(r"RUN sed -i '(.*?)' /wheels/constraints.txt &&", text)
     lines = run(clone, "sed", moved, "dist/constraints.txt").stdout.splitlines()

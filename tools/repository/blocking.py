@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 _RESPONSES = "packages/gpt5-responses/src/gpt5_responses"
-_SERVER_CLIENT = "packages/agent-server/src/agent_server/_client"
+_SERVER_CLIENT = "servers/agent-server/src/agent_server/_client"
 _DRIVER = "packages/agent-driver/src/agent_driver"
 _DRIVE = """The tools of a round run at once, each in a thread of its own. Whoever holds the generator may stop at any event and close it: the model's answer is let
     go of, and so are tools that still run. What the model's client raises ends the run with its text, and goes to the log `agent_driver` whole; so

@@ -8,11 +8,11 @@ import unicodedata
 from tracked import ROOT
 
 
-PAGES = ("agent-server/src/agent_server/_chat", "run-log/src/run_log/view")
+PAGES = ("servers/agent-server/src/agent_server/_chat", "packages/run-log/src/run_log/view")
 
 
 def test_the_pages_hide_what_is_hidden() -> None:
-    texts = [(ROOT / "packages" / page / "static/dom.js").read_text() for page in PAGES]
+    texts = [(ROOT / page / "static/dom.js").read_text() for page in PAGES]
     [own, other] = [re.findall(r"^const HIDDEN = /(.*)/gu;$", text, re.MULTILINE) for text in texts]
     assert own == other
     seen, listed = own[0].removeprefix("(?![ ").removesuffix("]").split(r"|\r\n)[\p{C}\p{Z}")
