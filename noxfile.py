@@ -385,7 +385,7 @@ def kills(session: nox.Session) -> None:
         _run_agent_server(session, "-m", "long", "-s", "tests/test_kills.py")
     sync(session, "--all-packages", "--all-extras")
     session.install("psutil", "pytest")
-    paths = "pythonpath=checks/durability servers/agent-server/tests packages/agent-endpoint/tests"
+    paths = "pythonpath=checks/durability servers/agent-server/tests servers/agent-endpoint/tests"
     session.run(
         *("pytest", "--import-mode=importlib", "-W", "error", "-o", paths, "-s"),
         *("checks/durability", *session.posargs),
@@ -425,7 +425,7 @@ def temporal(session: nox.Session) -> None:
     if not (program := folder / "server").exists():
         session.run("go", "install", _TEMPORAL, external=True, env={"GOBIN": str(folder)})
     there = {"TEMPORAL_SERVER": str(program)}
-    paths = "pythonpath=checks/temporal packages/agent-endpoint/tests"
+    paths = "pythonpath=checks/temporal servers/agent-endpoint/tests"
     session.run(
         *("pytest", "--import-mode=importlib", "-W", "error", "-o", paths, "-s"),
         *("-o", "anyio_mode=auto", "checks/temporal", *session.posargs),
