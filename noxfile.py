@@ -164,7 +164,7 @@ def chain(session: nox.Session) -> None:
     """Run agents through everything at once: dify-agent, `dify-host serve`, real plugins, the simulator; and our packages through the table of what may go wrong."""
     sync(session, "--all-packages", "--all-extras")
     session.install("openai", "pytest")  # with the first Pydantic AI speaks the Responses API
-    paths = "checks checks/chain checks/compatible packages/dify-plugin-host/tests/exchanges tools"
+    paths = "checks checks/chain checks/compatible workbench/dify-plugin-host/tests/exchanges tools"
     session.run(
         *(*PYTEST, "--import-mode=importlib", "-o", f"pythonpath={paths}", "-W", "error"),
         *("checks/chain", "checks/harness", *session.posargs),

@@ -22,7 +22,7 @@ BIN = Path(sys.executable).parent
 ROOT = Path(__file__).parents[2]
 MODEL_PLUGIN = ROOT / "plugins/openai_gpt5_responses"
 STRATEGY_PLUGIN = ROOT / "plugins/gpt5_agent_strategies"
-TOOL_PLUGIN = ROOT / "packages/dify-plugin-host/tests/plugins/demo_tools"
+TOOL_PLUGIN = ROOT / "workbench/dify-plugin-host/tests/plugins/demo_tools"
 # All servers here speak plain HTTP, and to read the machine's certificates costs a client more than everything else.
 os.environ["SSL_CERT_DIR"] = str(ROOT / "checks/chain")
 NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

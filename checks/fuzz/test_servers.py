@@ -18,7 +18,7 @@ from test_texts import JSON_TEXTS
 pytestmark = pytest.mark.long
 
 MODEL_PLUGIN = ROOT / "plugins/openai_gpt5_responses"
-TOOL_PLUGIN = ROOT / "packages/dify-plugin-host/tests/plugins/demo_tools"
+TOOL_PLUGIN = ROOT / "workbench/dify-plugin-host/tests/plugins/demo_tools"
 
 
 @pytest.fixture(scope="module")

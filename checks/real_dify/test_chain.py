@@ -11,8 +11,8 @@ from servers import SERVER_KEY
 
 
 ROOT = Path(__file__).parents[2]
-_PATHS = "pythonpath=checks/chain packages/dify-plugin-host/tests/exchanges"
-TOOL_PLUGIN = ROOT / "packages/dify-plugin-host/tests/plugins/demo_tools"
+_PATHS = "pythonpath=checks/chain workbench/dify-plugin-host/tests/exchanges"
+TOOL_PLUGIN = ROOT / "workbench/dify-plugin-host/tests/plugins/demo_tools"
 
 
 def test_the_chain_works_on_the_real_daemon(daemon, client, programs, tmp_path):

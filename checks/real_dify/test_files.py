@@ -7,7 +7,7 @@ from pathlib import Path
 from official import official_package
 
 
-PLUGINS = Path(__file__).parents[2] / "packages/dify-plugin-host/tests/plugins"
+PLUGINS = Path(__file__).parents[2] / "workbench/dify-plugin-host/tests/plugins"
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
 
 

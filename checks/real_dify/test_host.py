@@ -18,7 +18,7 @@ from official import official_package
 
 
 ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "packages/dify-plugin-host/tests/exchanges"))
+sys.path.append(str(ROOT / "workbench/dify-plugin-host/tests/exchanges"))
 
 import rig  # noqa: E402 - the path is its
 

@@ -11,7 +11,7 @@ from conftest import ROOT
 from upstream import call, items, said
 
 
-DEMO_TOOLS = ROOT / "packages/dify-plugin-host/tests/plugins/demo_tools"
+DEMO_TOOLS = ROOT / "workbench/dify-plugin-host/tests/plugins/demo_tools"
 MONDAY = {"year": 2026, "month": 11, "day": 23}
 
 

@@ -307,7 +307,7 @@ def reader(clone: Path, index: str, tmp_path_factory: pytest.TempPathFactory) ->
     """A reader, where a simulator stands in for OpenAI, started as its README says."""
     reader = Reader(clone, index, tmp_path_factory.mktemp("reader"))
     own = Reader(clone, index, tmp_path_factory.mktemp("simulator"))
-    plugins = ROOT / "packages/dify-plugin-host/tests/plugins"
+    plugins = ROOT / "workbench/dify-plugin-host/tests/plugins"
     shutil.copytree(plugins / "echo_model", reader.folder / "plugin")
     shutil.copy(plugins / "wire.py", reader.folder / "plugin")
     with own.following(*own.install("gpt5-simulator")) as address:

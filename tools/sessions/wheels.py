@@ -49,7 +49,7 @@ def install_without_index(session: nox.Session, package: str, wheel_file: str) -
 def run_readme(session: nox.Session, package: str) -> None:
     """Run the examples of a package's README in a folder that holds a plugin, and with a simulator where they ask a server."""
     readme = ROOT / PACKAGES[package] / "README.md"
-    plugins = ROOT / "packages/dify-plugin-host/tests/plugins"
+    plugins = ROOT / "workbench/dify-plugin-host/tests/plugins"
     if not Path("plugin").exists():
         shutil.copytree(plugins / "echo_model", "plugin")
         shutil.copy(plugins / "wire.py", "plugin")
