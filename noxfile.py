@@ -140,7 +140,8 @@ def imports(session: nox.Session) -> None:
     place = f"--python={session.virtualenv.location}"
     session.run("uv", "pip", "check", "--quiet", place, external=True)
     contracts = ROOT / ".nox" / "contracts.toml"
-    write_contracts(ROOT / "pyproject.toml", IMPORT_NAMES.values(), contracts)
+    shelves = {IMPORT_NAMES[name]: folder.parts[0] for name, folder in PACKAGES.items()}
+    write_contracts(ROOT / "pyproject.toml", shelves, contracts)
     session.run("lint-imports", "--no-cache", "--config", str(contracts), silent=True)
     names = ",".join(f"{package}={module}" for package, module in IMPORT_NAMES.items())
     session.run(
@@ -213,6 +214,25 @@ def tests(session: nox.Session, package: str) -> None:
             # All else that runs here otherwise.
             _, _, usual = " ".join(pyproject(package)["tool"]["pytest"]["addopts"]).partition("-m ")
             session.run(*PYTEST, "-m", " and ".join(filter(None, (f"not ({traced})", usual))))
+
+
+def _tests_of(shelf: str) -> list[str]:
+    return [f"tests({name})" for name in _LONGEST_FIRST if PACKAGES[name].parts[0] == shelf]
+
+
+@nox.session(default=False, venv_backend="none", requires=_tests_of("packages"))
+def parts(_: nox.Session) -> None:
+    """Run the tests of `packages/`, each package's as `tests(NAME)` does."""
+
+
+@nox.session(default=False, venv_backend="none", requires=_tests_of("servers"))
+def servers(_: nox.Session) -> None:
+    """Run the tests of `servers/`, each package's as `tests(NAME)` does."""
+
+
+@nox.session(default=False, venv_backend="none", requires=_tests_of("workbench"))
+def workbench(_: nox.Session) -> None:
+    """Run the tests of `workbench/`, each package's as `tests(NAME)` does."""
 
 
 @nox.session(default=False, venv_backend="none")

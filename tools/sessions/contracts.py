@@ -1,12 +1,12 @@
 """The import contracts of the root pyproject.toml, with the packages that there are, so that a new one is held by them without an edit.
 
-In a list of packages `*` stands for all packages of the workspace, and `-NAME` leaves one out of them again. As a layer `*` stands for those that no other layer
-names. What a contract forbids to somebody is never that somebody itself.
+In a list of packages `*` stands for all packages of the workspace, and `-NAME` leaves one out of them again; a folder such as `servers/` stands for those in it,
+there and in a layer. As a layer `*` stands for those that no other layer names. What a contract forbids to somebody is never that somebody itself.
 """
 
 import json
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,12 @@ from typing import Any
 _LISTS = ("root_packages", "source_modules", "forbidden_modules")
 
 
-def write_contracts(pyproject: Path, packages: Iterable[str], target: Path) -> None:
+def write_contracts(pyproject: Path, packages: Mapping[str, str], target: Path) -> None:
     """Write the contracts for import-linter, to which `*` means nothing.
 
     Args:
         pyproject: The file whose `[tool.importlinter]` has the contracts.
-        packages: The names under which the packages are imported.
+        packages: The names under which the packages are imported, each with the folder of the root that it lies in.
         target: The TOML file to write.
 
     Raises:
@@ -27,22 +27,31 @@ def write_contracts(pyproject: Path, packages: Iterable[str], target: Path) -> N
     """
     read = tomllib.loads(pyproject.read_text(encoding="utf-8"))["tool"]["importlinter"]
     contracts = read.pop("contracts")
-    known = set(packages)
-    text = "[tool.importlinter]\n" + _write(_fill(read, known))
+    text = "[tool.importlinter]\n" + _write(_fill(read, packages))
     for contract in contracts:
-        text += "\n[[tool.importlinter.contracts]]\n" + _write(_fill(contract, known))
+        text += "\n[[tool.importlinter.contracts]]\n" + _write(_fill(contract, packages))
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(text, encoding="utf-8")
 
 
-def _fill(table: dict[str, Any], known: set[str]) -> dict[str, Any]:
-    filled = dict(table)
-    if "*" in filled.get("layers", ()):
-        named = {name for layer in filled["layers"] for name in layer.split(" | ")}
-        others = " | ".join(sorted(known - named))
-        filled["layers"] = [others if layer == "*" else layer for layer in filled["layers"]]
+def _fill(table: dict[str, Any], packages: Mapping[str, str]) -> dict[str, Any]:
+    filled, known = dict(table), set(packages)
+    shelves = {
+        f"{shelf}/": sorted(name for name, lies_in in packages.items() if lies_in == shelf)
+        for shelf in packages.values()
+    }
+    if layers := filled.get("layers"):
+        named = {name for layer in layers for name in layer.split(" | ")}
+        unnamed = {"*": " | ".join(sorted(known - named))}
+        words = unnamed | {shelf: " : ".join(names) for shelf, names in shelves.items()}
+        filled["layers"] = [
+            " : ".join(words.get(word, word) for word in layer.split(" : ")) for layer in layers
+        ]
     for key in _LISTS:
-        if "*" not in filled.get(key, ()):
+        if key not in filled:
+            continue
+        if "*" not in filled[key]:
+            filled[key] = [one for name in filled[key] for one in shelves.get(name, [name])]
             continue
         left_out = {name.removeprefix("-") for name in filled[key] if name != "*"}
         if unknown := left_out - known:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sessions.contracts import write_contracts
-from sessions.members import IMPORT_NAMES, ROOT
+from sessions.members import IMPORT_NAMES, PACKAGES, ROOT
 
 
 def contracts(path: Path) -> dict[str, dict[str, list[str]]]:
@@ -15,7 +15,8 @@ def contracts(path: Path) -> dict[str, dict[str, list[str]]]:
 
 
 def test_a_new_package_is_in_every_contract_that_speaks_of_all(tmp_path: Path) -> None:
-    packages = [*IMPORT_NAMES.values(), "throw_away"]
+    packages = {IMPORT_NAMES[name]: folder.parts[0] for name, folder in PACKAGES.items()}
+    packages["throw_away"] = "servers"
     write_contracts(ROOT / "pyproject.toml", packages, tmp_path / "contracts.toml")
 
     declared, written = contracts(ROOT / "pyproject.toml"), contracts(tmp_path / "contracts.toml")
@@ -24,11 +25,18 @@ def test_a_new_package_is_in_every_contract_that_speaks_of_all(tmp_path: Path) -
             value = contract[key]
             if "*" in value:
                 assert "throw_away" in written[name][key], name
-            else:
+            elif value == ["servers/"]:
+                assert written[name][key] == sorted(
+                    name for name, shelf in packages.items() if shelf == "servers"
+                )
+            elif value != ["workbench/"]:
                 assert written[name][key] == value
                 # Who lists nearly all of them by hand will forget the next one.
                 assert len(set(value) & set(packages)) < len(packages) / 2, name
     assert written[""]["root_packages"] == sorted(packages)
+    (upper, lower) = written["Servers and workbench stand on the parts"]["layers"]
+    assert "throw_away" in upper.split(" : ")
+    assert "stream_text" in lower.split(" : ")
     (layers,) = (one["layers"] for one in declared.values() if "*" in one.get("layers", ()))
     names = [name for layer in layers for name in layer.split(" | ")]
     new = " | ".join(sorted({*packages} - {*names}))
@@ -44,8 +52,12 @@ def test_what_a_contract_forbids_is_never_whom_it_is_about(tmp_path: Path) -> No
         'type = "forbidden"\nsource_modules = ["a"]\nforbidden_modules = ["*", "-b"]\n',
         encoding="utf-8",
     )
-    write_contracts(tmp_path / "pyproject.toml", "abcd", tmp_path / "own.toml")
+    write_contracts(
+        tmp_path / "pyproject.toml", dict.fromkeys("abcd", "packages"), tmp_path / "own.toml"
+    )
     assert contracts(tmp_path / "own.toml")["it"]["forbidden_modules"] == ["c", "d"]
 
     with pytest.raises(ValueError, match=r"it: expected packages, got \['b'\]"):
-        write_contracts(tmp_path / "pyproject.toml", "acd", tmp_path / "own.toml")
+        write_contracts(
+            tmp_path / "pyproject.toml", dict.fromkeys("acd", "packages"), tmp_path / "own.toml"
+        )
