@@ -26,10 +26,10 @@ from agent_loop import (
 )
 
 from ._agent import Agent, agent_tool
+from ._agent_settings import AgentSettings, RunOptions
 from ._agents import AgentOutcome
 from ._async_drive import adrive
 from ._async_stream import AsyncRunStream
-from ._declaration import AgentSettings, RunOptions
 from ._drive import drive
 from ._errors import AgentDriverError
 from ._guardrails import GuardedCall, Guardrails, Stop

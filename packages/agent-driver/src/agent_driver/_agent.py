@@ -1,20 +1,24 @@
 """An agent, declared once and run any number of times."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar, Unpack, overload
 
-from agent_loop import Event
-from agent_tooling import AnswerSchema, ApprovalOption, Tool
+from agent_loop import AgentAnswer, Event
+from agent_tooling import AnswerSchema, ApprovalOption, Tool, ToolError
 
-from ._agents import build_agent_tool, find_fingerprint
+from ._agent_settings import AgentSettings, RunOptions, read_declaration
+from ._agents import TASK, find_fingerprint, to_question
 from ._async_stream import AsyncRunStream
-from ._declaration import AgentSettings, Declaration, RunOptions
+from ._declaration import AgentFunction, Declaration
+from ._drive import drive
 from ._make_step import make_step
 from ._models import Model
 from ._play import Play
 from ._result import Result
+from ._side import end_sessions
 from ._step_requests import StepRequest
 from ._stream import RunStream
+from ._tool_calls import one_text
 
 
 if TYPE_CHECKING:
@@ -28,6 +32,12 @@ if TYPE_CHECKING:
 else:
     Answer_co = TypeVar("Answer_co", covariant=True)
     Deps_contra = TypeVar("Deps_contra", contravariant=True)
+
+
+_PARAMETERS: Final = one_text(
+    TASK, "What to do, in full: nothing else of this conversation is seen."
+)
+_NOBODY: Final = "the agent has to ask a person about a call, and nobody can be asked here"
 
 
 class Function(Protocol):
@@ -99,7 +109,7 @@ class Agent(Generic[Answer_co, Deps_contra]):  # noqa: UP046 - type parameters h
         cls, model: Any, tools: Any = (), *, answer: Any = None, deps: Any = None, **settings: Any
     ) -> Any:
         agent = super().__new__(cls)
-        declared = agent._declared = Declaration.read(model, tools, answer, deps, settings)
+        declared = agent._declared = read_declaration(model, tools, answer, deps, settings)
         # Not the tools as given: those may be an iterator, or a list that changes.
         own = tuple(declared.tools.values())
         agent._given = {"model": model, "tools": own, "answer": answer, "deps": deps, **settings}
@@ -263,4 +273,23 @@ def agent_tool[Deps](
         DeclarationError: If the name is none that every API takes, or an option is out of its range.
     """
     declared = agent._declared  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - of this module
-    return build_agent_tool(name, description, declared, timeout=timeout, approval=approval)
+    function = AgentFunction(declared=declared, play=_play_alone)
+    return Tool.from_schema(
+        name, description, _PARAMETERS, function, timeout=timeout, approval=approval
+    )
+
+
+def _play_alone(declared: Declaration, task: str) -> str:
+    played = AgentAnswer(name="agent", call_id="")
+    run, models = declared.build_run([to_question(task)]), declared.models.begin()
+    try:
+        for event in drive(run, models.call, declared.tools, **declared.drive):
+            played.take(event)
+    finally:
+        end_sessions(models)
+    if played.asked is not None:
+        raise ToolError(_NOBODY)
+    result = played.read()
+    if result.error is not None:
+        raise ToolError(result.error)
+    return result.text

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Unpack, cast
+from typing import Any, Final, cast
 
 from agent_loop import (
     AgentAnswer,
@@ -15,27 +15,20 @@ from agent_loop import (
     RefusedAgentError,
     SnapshotError,
 )
-from agent_tooling import Tool, ToolError, ToolOptions, ToolOutput
+from agent_tooling import ToolOutput
 
 from ._approval import find_now
-from ._declaration import Declaration
+from ._declaration import Declaration, find_agent
 from ._guardrails import Guards
-from ._models import find_reason
 from ._settings import DriveSettings
 from ._setup import Setup, offer_tools
-from ._tool_calls import Job, ToolCalls, find_seen, one_text
+from ._tool_calls import Job, ToolCalls, find_seen
 from ._tool_options import find_timeout, for_agent
 
 
-_TASK: Final = "task"  # The one argument of an agent.
-
-_PARAMETERS: Final = one_text(
-    _TASK, "What to do, in full: nothing else of this conversation is seen."
-)
-
+TASK: Final = "task"  # The one argument of an agent.
 
 _CHANGED: Final = "tool invoke error: the agent has changed since the user was asked about its calls; it was not run on"
-_NOBODY: Final = "the agent has to ask a person about a call, and nobody can be asked here"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,53 +54,13 @@ class AgentOutcome:
     run: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AgentFunction:
-    """Function behind an agent that is a tool. A driver plays it as part of the calling run; any other caller makes it play a run of its own.
-
-    Attributes:
-        declared: The agent.
-    """
-
-    declared: Declaration
-
-    @property
-    def no_price_reason(self) -> str | None:
-        """Why the agent has no price, if its model or that of an agent below it says so."""
-        return find_reason("no_price_reason", *self.declared.priced)
-
-    def __call__(self, task: str) -> str:
-        """Play a run of its own to its end.
-
-        Raises:
-            ToolError: If there is no answer; its text is for the model.
-        """
-        from ._drive import drive  # noqa: PLC0415 - which plays agents, too
-        from ._side import end_sessions  # noqa: PLC0415 - likewise
-
-        declared = self.declared
-        played = AgentAnswer(name="agent", call_id="")
-        run, models = declared.build_run([_to_question(task)]), declared.models.begin()
-        try:
-            for event in drive(run, models.call, declared.tools, **declared.drive):
-                played.take(event)
-        finally:
-            end_sessions(models)
-        if played.asked is not None:
-            raise ToolError(_NOBODY)
-        result = played.read()
-        if result.error is not None:
-            raise ToolError(result.error)
-        return result.text
-
-
 class AgentCall:
     """One call of an agent.
 
     Args:
         caller: What the run is played with that makes it.
         job: The call.
-        agent: The agent.
+        declared: The agent.
         is_over: Returns whether nobody waits for it any more; None where it is cancelled then anyway.
 
     Attributes:
@@ -123,13 +76,12 @@ class AgentCall:
         self,
         caller: Setup,
         job: Job,
-        agent: AgentFunction,
+        declared: Declaration,
         *,
         is_over: Callable[[], bool] | None,
     ) -> None:
         name, call_id = job.tool.name, job.call.call_id
-        declared = agent.declared
-        run = declared.build_run([_to_question(str(job.args[_TASK]))])
+        run = declared.build_run([to_question(str(job.args[TASK]))])
         guards = caller.guards.for_agent(declared.guardrails)
         settings = for_agent(caller.settings, declared.drive)
         calls = offer_tools(run, declared.tools, settings, guards)
@@ -182,18 +134,6 @@ class AgentCall:
         return ToolOutput(content=result.content, error=result.error, artifact=outcome)
 
 
-def build_agent_tool(
-    name: str, description: str, declared: Declaration, **options: Unpack[ToolOptions]
-) -> Tool:
-    """Return an agent as a tool, as `agent_tool` says.
-
-    Raises:
-        DeclarationError: If the name is none that every API takes, or an option is out of its range.
-    """
-    function = AgentFunction(declared=declared)
-    return Tool.from_schema(name, description, _PARAMETERS, function, **options)
-
-
 def find_fingerprint(declared: Declaration, caller: DriveSettings | None = None) -> str:
     """Return a digest of what a snapshot of an agent's run depends on, the agents among its tools included.
 
@@ -208,9 +148,9 @@ def find_fingerprint(declared: Declaration, caller: DriveSettings | None = None)
         settings = for_agent(caller, declared.drive)
     calls = offer_tools(run, declared.tools, settings, Guards(guardrails=declared.guardrails))
     agents = {
-        name: find_fingerprint(function.declared, settings)
+        name: find_fingerprint(agent, settings)
         for name, tool in calls.tools.items()
-        if isinstance(function := cast("object", tool.function), AgentFunction)
+        if (agent := find_agent(tool)) is not None
     }
     if not agents:
         return run.fingerprint
@@ -238,5 +178,6 @@ def _resume(
     return extra["log"]
 
 
-def _to_question(task: str) -> dict[str, Any]:
+def to_question(task: str) -> dict[str, Any]:
+    """Return the message that a run of an agent begins with."""
     return {"role": "user", "content": task}

@@ -11,8 +11,9 @@ from typing import Any, cast
 
 from agent_loop import AgentEvent, CallModel
 
-from ._agents import AgentCall, AgentFunction
+from ._agents import AgentCall
 from ._answers import close, find_compactor, is_whole, log_no_compaction, log_unclosed
+from ._declaration import Declaration, find_agent
 from ._guardrails import GuardrailCall, GuardrailError
 from ._models import RunModels
 from ._running import LAST_SECONDS, Heard, Output, Running
@@ -221,9 +222,9 @@ class AsyncRunningTools:
 
     def make(self, job: Job) -> Coroutine[Any, Any, Output]:
         """Make a call, which is a step where steps are recorded."""
-        steps, agent = self._setup.steps, cast("object", job.tool.function)
+        steps = self._setup.steps
         # The calls of an agent are steps, and it is none itself.
-        if steps is None or self._over is None or isinstance(agent, AgentFunction):
+        if steps is None or self._over is None or find_agent(job.tool) is not None:
             return self._invoke(job)
         return steps.call(job, partial(self._invoke, job), self._over)
 
@@ -265,10 +266,10 @@ class AsyncRunningTools:
             one = following
 
     async def _try(self, one: Try) -> Output:
-        tool, agent = one.job.tool, cast("object", one.job.tool.function)
+        tool = one.job.tool
         async with self._room:
             one.begin()
-            if isinstance(agent, AgentFunction):
+            if (agent := find_agent(tool)) is not None:
                 return await _acall(self._play_agent(one, agent))
             if _is_async(tool.function):
                 call = _acall(tool.ainvoke(one.job.args, context=one.context))
@@ -286,7 +287,7 @@ class AsyncRunningTools:
                 return one.time_out()
         return await done
 
-    async def _play_agent(self, one: Try, agent: AgentFunction) -> Output:
+    async def _play_agent(self, one: Try, agent: Declaration) -> Output:
         # Cancelled with its task, it need not ask whether it is over.
         call = AgentCall(self._setup, one.job, agent, is_over=None)
         return await self._call_agent(call, self._told.put_nowait)

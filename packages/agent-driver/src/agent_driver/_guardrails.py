@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from agent_loop import AnswerChecked, CheckAnswer, Event, ModelCallEnded, RoundEnded, ToolCall
 from agent_tooling import RefusedArguments, Tool, ToolArguments, changed_tool_text
@@ -13,8 +13,6 @@ from agent_tooling import RefusedArguments, Tool, ToolArguments, changed_tool_te
 
 if TYPE_CHECKING:  # Whoever writes no log need not wait for what writes it.
     from run_log import Checked, GuardrailOutcome
-
-    from ._recorder import Recorder
 
 
 _log = logging.getLogger("agent_driver")
@@ -121,6 +119,16 @@ class Verdict:
     reason: str | None = None
 
 
+class VerdictLog(Protocol):
+    """What writes a run into a log, as far as guardrails know it."""
+
+    def take_guardrail(
+        self, name: str, verdict: Verdict, *, checked: "Checked", call_id: str | None
+    ) -> None:
+        """Write what a guardrail has made of what it checked."""
+        ...
+
+
 @dataclass(slots=True, kw_only=True)
 class Guards:
     """The guardrails of one run, and where their verdicts are recorded.
@@ -131,7 +139,7 @@ class Guards:
     """
 
     guardrails: Guardrails
-    recorder: "Recorder | None" = None
+    recorder: VerdictLog | None = None
     _bound: dict[tuple[str, str, str], ToolArguments] = field(
         default_factory=dict[tuple[str, str, str], ToolArguments]
     )

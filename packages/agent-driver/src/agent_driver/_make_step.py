@@ -22,11 +22,10 @@ from agent_loop import (
 )
 from agent_tooling import Tool
 
-from ._agents import AgentFunction
 from ._answers import is_end, name_piece
 from ._async_drive import async_call_agent, async_iter_answer
 from ._async_side import AsyncRunningTools, async_ask_guardrail, async_iter_recorded
-from ._declaration import Declaration
+from ._declaration import Declaration, find_agent
 from ._guardrails import GuardrailCall, Guards
 from ._settings import DriveSettings
 from ._setup import Setup, offer_tools
@@ -220,7 +219,6 @@ def _find(name: Any, tools: Mapping[str, Tool]) -> Tool:
 
 
 def _find_agent(name: str, declared: Declaration) -> Declaration:
-    agent: object = _find(name, declared.tools).function
-    if isinstance(agent, AgentFunction):
-        return agent.declared
+    if (agent := find_agent(_find(name, declared.tools))) is not None:
+        return agent
     raise ValueError(f"request: expected agents among the tools, and {name!r} is none")

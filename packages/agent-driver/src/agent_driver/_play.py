@@ -20,9 +20,10 @@ from agent_loop import (
 )
 from agent_tooling import denied_call_text
 
+from ._agent_settings import RunOptions, refuse_unknown
 from ._answers import ModelIsAsyncError
 from ._approval import describe_calls, read_decisions
-from ._declaration import Declaration, RunOptions, refuse_unknown
+from ._declaration import Declaration
 from ._result import Result, add_notice, read_ending
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from agent_loop import AgentEvent, AgentWaiting, ToolResult
 from agent_tooling import ToolOutput
 
-from ._agents import AgentFunction
+from ._declaration import find_agent
 from ._setup import Setup
 from ._tool_calls import Job, Sorted, give_up
 
@@ -45,9 +45,7 @@ class Running:
         self._repeats = sorted_.repeats
         # A run that is played again has to take what has come in the order of the first time.
         self.order = None if setup.steps is None else InOrder(self.due)
-        self.agents = {
-            job.call.call_id for job in self.due if isinstance(job.tool.function, AgentFunction)
-        }
+        self.agents = {job.call.call_id for job in self.due if find_agent(job.tool) is not None}
 
     def take(self, heard: Heard | None) -> Iterator[AgentEvent | AgentWaiting | ToolResult]:
         """Take an agent's event or a call's output, and yield what the drive passes on now. None means that no more is heard."""

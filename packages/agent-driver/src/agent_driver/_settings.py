@@ -7,18 +7,16 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any, cast
 
 from agent_loop import AgentRun, CallModel, Decision, TimeBudget
-from agent_tooling import ApprovalOption
+from agent_tooling import ApprovalOption, ApprovalRules
 
 from ._guardrails import Guardrails
+from ._steps import Steps
 from ._time import Cancelled, can_say_so
 from ._tool_calls import Tools
-from ._tool_options import find_common_rules
 
 
 if TYPE_CHECKING:  # Whoever writes no log need not wait for what writes it.
     from run_log import RunFeed
-
-    from ._steps import Steps
 
 
 type Decisions = bool | Mapping[str, bool | Decision]
@@ -81,7 +79,7 @@ class DriveSettings:
     snapshot_seconds: float = 86_400.0
     resume: object = None
     decisions: Decisions | None = None
-    steps: "Steps | None" = None
+    steps: Steps | None = None
 
     def __post_init__(self) -> None:
         """Check the kinds and ranges of the settings."""
@@ -94,7 +92,18 @@ class DriveSettings:
                 raise ValueError(f"{name} must be at least {least}, not {number!r}")
         if self.tool_timeout is not None and not self.tool_timeout > 0:
             raise ValueError(f"tool_timeout must be over 0, not {self.tool_timeout!r}")
-        find_common_rules(self)
+        _ = self.common_rules
+
+    @property
+    def common_rules(self) -> list[ApprovalRules]:
+        """The rule that `tool_approval` is for every tool; none if it asks for nothing.
+
+        Raises:
+            DeclarationError: If it is none; it names the place.
+        """
+        if self.tool_approval in (None, "never"):
+            return []
+        return [ApprovalRules.from_option(self.tool_approval, tool="*", field="tool_approval")]
 
 
 def _is_a(kind: Any) -> Callable[[Any], bool]:

@@ -27,13 +27,7 @@ from ._steering import Steers
 from ._steps import Stepper
 from ._time import Clock
 from ._tool_calls import Job, Sorted, ToolCalls, Tools
-from ._tool_options import (
-    find_common_rules,
-    find_rules,
-    iter_hosted,
-    validate_hosted,
-    validate_tools,
-)
+from ._tool_options import find_rules, iter_hosted, validate_hosted, validate_tools
 from ._tool_search import ToolSearch
 
 
@@ -201,7 +195,7 @@ def offer_tools(run: AgentRun, tools: Tools, settings: DriveSettings, guards: Gu
         _offer_search(run, calls, has_none=has_none)
     elif calls.tools and has_none:
         run.offer(calls.tools.values())
-    if rules := [*find_rules(calls.tools.values()), *find_common_rules(settings)]:
+    if rules := [*find_rules(calls.tools.values()), *settings.common_rules]:
         run.offer(approval_rules=rules)
     _offer_reader(run, calls)
     return calls

@@ -12,9 +12,10 @@ from typing import Any, cast
 from agent_loop import AgentEvent, CallModel
 from agent_tooling import is_async_function
 
-from ._agents import AgentCall, AgentFunction
+from ._agents import AgentCall
 from ._answers import Asked, close
 from ._async_drive import async_call_agent
+from ._declaration import Declaration, find_agent
 from ._guardrails import GuardrailCall, GuardrailError
 from ._models import RunModels
 from ._running import LAST_SECONDS, Heard, Output, Running
@@ -190,9 +191,8 @@ class RunningTools:
             self._threads.after(following.pause, partial(self._start, following))
 
     def _call(self, one: Try) -> Output:
-        agent: object = one.job.tool.function
         try:
-            if isinstance(agent, AgentFunction):
+            if (agent := find_agent(one.job.tool)) is not None:
                 return self._play_agent(one, agent)
             # Called where no event loop runs, a function may as well run one by itself, and return what is awaited or what is not.
             return one.job.tool.invoke(
@@ -204,9 +204,9 @@ class RunningTools:
         except BaseException as error:  # noqa: BLE001 - such as `SystemExit`, which ends no more than this thread
             return broken(error)
 
-    def _play_agent(self, one: Try, agent: AgentFunction) -> Output:
+    def _play_agent(self, one: Try, agent: Declaration) -> Output:
         call = AgentCall(self._setup, one.job, agent, is_over=one.is_over)
-        if is_async_function(agent.declared.models.call):
+        if is_async_function(agent.models.call):
             # A thread that plays an agent has no event loop, so an async model gets one here.
             return asyncio.run(async_call_agent(call, self._heard.put))
         return self._call_agent(call, self._heard.put)

@@ -4,30 +4,28 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from threading import TIMEOUT_MAX
 from types import NoneType
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from agent_tooling import ApprovalRules, Tool
 
+from ._declaration import find_agent
 from ._models import tell
+from ._settings import DriveSettings
 
 
-if TYPE_CHECKING:  # Which imports this.
-    from ._settings import DriveSettings
-
-
-def find_timeout(tool: Tool, settings: "DriveSettings") -> float | None:
+def find_timeout(tool: Tool, settings: DriveSettings) -> float | None:
     """Return how many seconds a try of a tool's call may take; None for any number."""
     seconds = settings.tool_timeout if tool.timeout is None else tool.timeout
     # No timer takes more, `math.inf` among that.
     return None if seconds is None or seconds > TIMEOUT_MAX else seconds
 
 
-def find_retries(tool: Tool, settings: "DriveSettings") -> int:
+def find_retries(tool: Tool, settings: DriveSettings) -> int:
     """Return how often a call of a tool is tried again."""
     return settings.tool_retries if tool.retries is None else tool.retries
 
 
-def for_agent(settings: "DriveSettings", own: Mapping[str, Any]) -> "DriveSettings":
+def for_agent(settings: DriveSettings, own: Mapping[str, Any]) -> DriveSettings:
     """Return the settings for the tools of an agent that is called as a tool.
 
     Args:
@@ -46,19 +44,7 @@ def find_rules(tools: Iterable[Tool]) -> list[ApprovalRules]:
     return [rules for rules in found if rules is not None]
 
 
-def find_common_rules(settings: "DriveSettings") -> list[ApprovalRules]:
-    """Return the rule that `tool_approval` is for every tool; none if it asks for nothing.
-
-    Raises:
-        DeclarationError: If it is none; it names the place.
-    """
-    option = settings.tool_approval
-    if option is None or option == "never":
-        return []
-    return [ApprovalRules.from_option(option, tool="*", field="tool_approval")]
-
-
-def validate_tools(tools: Iterable[Tool], settings: "DriveSettings") -> None:
+def validate_tools(tools: Iterable[Tool], settings: DriveSettings) -> None:
     """Refuse tools that this drive could not call, also those of agents among them.
 
     Raises:
@@ -68,7 +54,7 @@ def validate_tools(tools: Iterable[Tool], settings: "DriveSettings") -> None:
     """
     own = list(tools)
     if settings.snapshot_key is None:
-        if find_common_rules(settings):
+        if settings.common_rules:
             raise ValueError("snapshot_key: expected a key, for tool_approval is set")
         if asking := [tool.name for tool in iter_all(own) if _asks(tool)]:
             raise ValueError(f"snapshot_key: expected a key, for {asking[0]} asks for approval")
@@ -86,31 +72,28 @@ def validate_tools(tools: Iterable[Tool], settings: "DriveSettings") -> None:
 
 def iter_all(tools: Iterable[Tool]) -> Iterator[Tool]:
     """Yield the tools, each agent followed by its own tools."""
-    from ._agents import AgentFunction  # noqa: PLC0415 - which is played with settings that import this
-
     for tool in tools:
         yield tool
-        function: object = tool.function
-        if isinstance(function, AgentFunction):
-            yield from iter_all(function.declared.tools.values())
+        if (agent := find_agent(tool)) is not None:
+            yield from iter_all(agent.tools.values())
 
 
-def iter_hosted(settings: "DriveSettings", tools: Iterable[Tool]) -> Iterator[str]:
+def iter_hosted(settings: DriveSettings, tools: Iterable[Tool]) -> Iterator[str]:
     """Yield the names of the tools that the servers of a drive's model, and of the agents among its tools, run by themselves."""
     told = settings.run.settings.hosted_tools
     yield from (tell(settings.model, "hosted_tools") if told is None else told) or ()
     for tool in iter_all(tools):
-        declared: Any = getattr(tool.function, "declared", None)
-        yield from (declared and declared.models.hosted_tools) or ()
+        agent = find_agent(tool)
+        yield from (agent and agent.models.hosted_tools) or ()
 
 
-def validate_hosted(names: Iterable[str], settings: "DriveSettings") -> None:
+def validate_hosted(names: Iterable[str], settings: DriveSettings) -> None:
     """Refuse tools that a model's server runs by itself where a person would have to approve their calls.
 
     Raises:
         ValueError: If there is one.
     """
-    rules, common = settings.run.approval_rules or ApprovalRules(), find_common_rules(settings)
+    rules, common = settings.run.approval_rules or ApprovalRules(), settings.common_rules
     for name in names:
         if common or rules.find(name).ask != "never":
             way = "tool_approval is for every tool" if common else "a rule may say 'never' for it"
@@ -120,18 +103,14 @@ def validate_hosted(names: Iterable[str], settings: "DriveSettings") -> None:
 
 def _asks(tool: Tool) -> bool:
     """Return whether a tool, or the agent that it is, may have a person approve a call."""
-    from ._agents import AgentFunction  # noqa: PLC0415 - likewise
-
-    function: object = tool.function
-    if not isinstance(function, AgentFunction):
-        return bool(find_rules([tool]))
-    declared = function.declared
-    common = declared.drive.get("tool_approval", "never")
-    return (
-        bool(find_rules([tool]))
-        or declared.run["approval_rules"] is not None
-        or (common is not None and common != "never")  # It may be a mapping, which no set takes.
-    )
+    if find_rules([tool]):
+        return True
+    agent = find_agent(tool)
+    if agent is None:
+        return False
+    common = agent.drive.get("tool_approval")
+    # It may be a mapping, which no set takes.
+    return agent.run["approval_rules"] is not None or common not in (None, "never")
 
 
 def _is_of(deps: object, kind: Any) -> bool:

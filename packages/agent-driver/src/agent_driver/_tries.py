@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 from agent_loop import AgentWaiting
 from agent_tooling import Context, DeclarationError, ToolError, ToolOutput
 
-from ._agents import AgentFunction
+from ._declaration import find_agent
 from ._setup import Setup
 from ._threads import Threads
 from ._tool_calls import Job, timed_out
@@ -42,7 +42,7 @@ class Try:
 
     def __init__(self, setup: Setup, job: Job, threads: Threads, number: int = 1) -> None:
         self.job = job
-        is_agent = isinstance(job.tool.function, AgentFunction)
+        is_agent = find_agent(job.tool) is not None
         self.seconds = None if is_agent else find_timeout(job.tool, setup.settings)
         self._setup = setup
         self._threads = threads
@@ -132,5 +132,5 @@ class Try:
             isinstance(cause, Exception)
             and not isinstance(cause, ToolError | DeclarationError)
             and self._number <= find_retries(tool, self._setup.settings)
-            and not isinstance(tool.function, AgentFunction)
+            and find_agent(tool) is None
         )
