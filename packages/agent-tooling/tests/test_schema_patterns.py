@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from jsonschema import Draft202012Validator
 
 from agent_tooling import (
     AnswerSchema,
@@ -199,9 +198,18 @@ def test_an_answer_schema_with_too_many_large_patterns_is_refused_by_name():
 
 def test_all_findings_about_a_value_are_found_in_bounded_time():
     schema = {"properties": {"a": {"pattern": "(a+)+$"}, "b": {"$ref": "#/properties/a"}}}
-    found = find_findings(Draft202012Validator, schema, {"a": LONG, "b": LONG})
+    found = find_findings(schema, {"a": LONG, "b": LONG})
 
     assert [one.json_path for one in found] == ["$.a", "$.b"]
     many = {"items": {"properties": {str(n): {} for n in range(1_000)}}}
     with pytest.raises(RecursionError):
-        find_findings(Draft202012Validator, many, [{}] * 600)
+        find_findings(many, [{}] * 600)
+    assert find_findings(many, [{}] * 600, most_steps=1_000_000) == []
+
+
+def test_as_many_findings_are_looked_for_as_are_asked_for():
+    wrong = [0] * 100_000
+
+    assert len(find_findings({"items": {"type": "string"}}, wrong, most=3)) == 3
+    # What was found before the steps ran out is a finding all the same.
+    assert 0 < len(find_findings({"items": {"type": "string"}}, wrong, most_steps=110_000)) < 3_000

@@ -136,8 +136,9 @@ def test_the_error_lists_its_problems_in_words():
                 "$schema": "http://json-schema.org/draft-04/schema#",
                 "patternProperties": {"(": {}},
             },
-            "expected every pattern to be a regular expression",
+            "expected a valid JSON Schema: pattern '\\('",
         ),
+        ({"pattern": "^(?=a)"}, "expected a valid JSON Schema: .*without look-around"),
     ],
 )
 def test_a_schema_that_is_none_is_the_owners_fault(make_agent, schema, message):
@@ -151,6 +152,25 @@ def test_a_schema_that_cannot_be_read_is_the_owners_fault(make_agent):
     (folder / "input_schema.json").mkdir()
     with pytest.raises(ConfigurationError, match="expected a file that can be read"):
         AgentRunner().run(folder, {})
+
+
+def call_deep(levels, call):
+    return call_deep(levels - 1, call) if levels else call()
+
+
+def test_a_schema_of_too_many_levels_for_its_caller_is_refused(make_agent):
+    schema = {}
+    for _ in range(190):
+        schema = {"not": schema}
+    folder = make_agent("", schema=schema)
+    with pytest.raises(ConfigurationError, match="expected a schema of fewer levels"):
+        call_deep(600, lambda: AgentRunner().run(folder, {}))
+
+
+def test_no_pattern_keeps_the_runner_busy(problems):
+    """Python's own `re` would look at this text for years."""
+    schema = {"properties": {"a": {"pattern": "^(a+)+$"}}}
+    assert problems({"a": "a" * 50 + "b"}, schema) == [("a", "expected pattern '^(a+)+$'")]
 
 
 def test_an_older_draft_is_taken_at_its_word(problems):

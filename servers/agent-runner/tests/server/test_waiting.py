@@ -268,26 +268,15 @@ async def test_a_line_that_asks_in_another_form_ends_the_run(make_agent, opened,
     assert "my-state" not in str(events)
 
 
-def nested(levels):
-    return {"not": nested(levels - 1)} if levels else {}
-
-
-@pytest.mark.parametrize(
-    ("schema", "expected"),
-    [
-        ({"type": "strnig"}, "expected a valid JSON Schema"),
-        (nested(190), "expected a schema of fewer levels"),
-    ],
-    ids=["unknown type", "many levels"],
-)
-async def test_a_question_whose_schema_is_none_ends_the_run(make_agent, opened, schema, expected):
-    script = script_that_prints(asks(question={"text": "Well?", "schema": schema}))
+async def test_a_question_whose_schema_is_none_ends_the_run(make_agent, opened):
+    script = script_that_prints(asks(question={"text": "Well?", "schema": {"type": "strnig"}}))
     async with opened(make_agent(script)) as runs:
         run_id = await start(runs)
         await follow(runs, run_id)
         result = (await find(runs, run_id)).result
     assert result.error_type == "invalid_request"
-    assert result.error.startswith(f"input_required.request.question.schema: {expected}")
+    expected = "input_required.request.question.schema: expected a valid JSON Schema"
+    assert result.error.startswith(expected)
 
 
 async def test_state_and_arguments_of_many_levels_come_back(make_agent, opened):

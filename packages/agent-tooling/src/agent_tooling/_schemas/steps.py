@@ -12,8 +12,9 @@ from typing import Any, Final, cast
 from .references import REFERENCES
 
 
-# Our choice: at most about a second, and twice what the longest answer of a model takes.
-_MOST_STEPS: Final = 500_000
+MOST_STEPS: Final = 500_000
+"""How many steps a check may take: at most about a second, and twice what the longest answer of a model takes. Our choice."""
+
 _ERROR_STEPS: Final = 10
 _ERROR_CHARACTERS: Final = 50  # to a step, since an error quotes the value
 _REFERENCE_STEPS: Final = 8
@@ -24,7 +25,8 @@ _WHOLE: Final = frozenset({"const", "enum", "uniqueItems"})
 
 @dataclass(slots=True)
 class _Steps:
-    left: int = _MOST_STEPS
+    most: int
+    left: int
     made: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
@@ -32,9 +34,9 @@ _steps: ContextVar[_Steps | None] = ContextVar("steps", default=None)
 
 
 @contextmanager
-def limit_steps() -> Generator[None]:
-    """Let a check take 500,000 steps; then it raises a `RecursionError`."""
-    before = _steps.set(_Steps())
+def limit_steps(most: int = MOST_STEPS) -> Generator[None]:
+    """Let a check take so many steps; then it raises a `RecursionError`."""
+    before = _steps.set(_Steps(most, most))
     try:
         yield
     finally:
@@ -46,7 +48,7 @@ def spend(steps: int) -> None:
     if (counted := _steps.get()) is not None:
         counted.left -= steps
         if counted.left < 0:
-            raise RecursionError(f"more than {_MOST_STEPS:,} steps")
+            raise RecursionError(f"more than {counted.most:,} steps")
 
 
 def make_once[Made](key: str, make: Callable[[str], Made], steps: int) -> Made:

@@ -1,7 +1,9 @@
 """jsonschema validators and their findings."""
 
 import json
+from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Final
 
 from agent_tooling._errors import DeclarationError
@@ -9,56 +11,64 @@ from agent_tooling._json_text import JsonSchema, path_text, shorten
 
 from .patterns import bound_class, bound_patterns, keep_kind, validate_patterns
 from .references import validate_references
-from .steps import counting, limit_steps
+from .steps import MOST_STEPS, counting, limit_steps
 
 
 _MAX_CHARACTERS: Final = 300
 
 
 def find_finding(validator: Any, value: object) -> Any:
-    """Return the outermost of jsonschema's findings about a value; None if there is none.
-
-    For a reference that leads nowhere or in a circle, or a broken pattern, jsonschema raises errors of many kinds; where nothing is found in 500,000 steps this raises a
-    `RecursionError`.
-    """
-    found: Any = None
-    with limit_steps():
-        try:
-            for error in validator.iter_errors(value):
-                found = error if found is None or len(error.path) < len(found.path) else found
-        except RecursionError:
-            if found is None:
-                raise
-    return found
+    """Return the outermost of jsonschema's findings about a value; None if there is none. It raises what `find_findings` raises."""
+    return min(_iter_findings(validator, value), key=lambda error: len(error.path), default=None)
 
 
-def find_findings(kind: Any, schema: JsonSchema, value: object) -> list[Any]:
-    """Return all of jsonschema's findings about a value, found in bounded time. Nothing is fetched.
+def find_findings(
+    schema: JsonSchema, value: object, *, most: int | None = None, most_steps: int = MOST_STEPS
+) -> list[Any]:
+    """Return jsonschema's findings about a value, found in bounded time. Nothing is fetched. It needs the extra `schema`.
 
     Args:
-        kind: The validator class for the draft of the schema.
-        schema: The schema, which is valid.
+        schema: The schema, which `validate_schema` takes; its draft is the one that `$schema` names, or else 2020-12.
         value: The value.
+        most: How many findings to return; None for all.
+        most_steps: Of how many steps, of about a microsecond each, the check may consist.
 
     Raises:
-        RecursionError: If schema and value multiply to more than 500,000 steps.
+        RecursionError: If nothing is found in so many steps, or a reference leads to itself.
+        referencing.exceptions.Unresolvable: If a reference leads out of the schema.
     """
-    validator = bound_validator(kind, schema)
-    with limit_steps():
-        return list(validator.iter_errors(value))
+    validator = bound_validator(find_draft(schema), schema)
+    return list(_iter_findings(validator, value, most, most_steps))
 
 
-def validate_schema(schema: JsonSchema, *, field: str) -> None:
+def _iter_findings(
+    validator: Any, value: object, most: int | None = None, most_steps: int = MOST_STEPS
+) -> Iterator[Any]:
+    """Yield what jsonschema finds. For a reference that leads nowhere or in a circle, or a broken pattern, it raises errors of many kinds."""
+    found = False
+    with limit_steps(most_steps):
+        try:
+            for error in islice(validator.iter_errors(value), most):
+                found = True
+                yield error
+        except RecursionError:
+            if not found:
+                raise
+
+
+def validate_schema(schema: JsonSchema, *, field: str, may_lead_out: bool = False) -> None:
     """Refuse what no value can be held against in bounded time. It needs the extra `schema`, without which only references and patterns are looked at.
 
     Args:
         schema: The schema.
         field: What it is the schema of, for the error.
+        may_lead_out: Whether it may refer to something outside itself. To check a value by such a reference raises an error.
 
     Raises:
         DeclarationError: If it is not a JSON schema, refers to something outside itself, or has regular expressions that `validate_patterns` refuses.
     """
-    validate_references(schema, field=field)
+    if not may_lead_out:
+        validate_references(schema, field=field)
     build_validator(schema, field=field)
     validate_patterns(schema, field=field)
 

@@ -1,43 +1,39 @@
 """Checking JSON Schemas, and inputs against them."""
 
-import re
 from collections.abc import Iterator, Mapping
-from itertools import islice
-from typing import Any, cast
+from typing import Any, Final
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError, ValidationError
-from jsonschema.protocols import Validator
-from jsonschema.validators import validator_for
-from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from agent_runner._errors import ConfigurationError, InputError, InputProblem
+from agent_tooling import DeclarationError, find_findings, validate_schema
+from stream_text import is_object
 
 
-_SHOWN_CHARACTERS = 200
-_MOST_PROBLEMS = 100  # A list may have a million wrong items, and each problem takes a kilobyte.
+_SHOWN_CHARACTERS: Final = 200
+_MOST_PROBLEMS: Final = (
+    100  # A list may have a million wrong items, and each problem takes a kilobyte.
+)
+_MOST_STEPS: Final = 20_000_000  # An input may have megabytes.
 
 
-def read_schema(schema: Any, *, name: str) -> dict[str, Any]:
-    """Return a schema if it is valid.
+def read_schema(schema: object, *, name: str) -> dict[str, Any]:
+    """Return a schema by which inputs can be checked in bounded time.
 
     Its draft is the one that `$schema` names, or else 2020-12.
 
     Raises:
-        ConfigurationError: If it is not an object, or not a valid JSON Schema.
+        ConfigurationError: If it is not an object, not a valid JSON Schema, or has a regular expression that cannot be matched in bounded time.
     """
-    if not isinstance(schema, dict):
+    if not is_object(schema):
         raise ConfigurationError(name, "expected a JSON Schema, which is an object")
-    fields = cast("dict[str, Any]", schema)
-    if not isinstance(fields.get("$schema", ""), str):
+    if not isinstance(schema.get("$schema", ""), str):
         raise ConfigurationError(name, "expected $schema to be a string")
+    fields = dict(schema)
     try:
-        _validator_class(fields).check_schema(fields)
-    except SchemaError as error:
-        raise ConfigurationError(
-            name, f"expected a valid JSON Schema: {error.json_path}: {_shortened(error.message)}"
-        ) from error
+        validate_schema(fields, field="the schema", may_lead_out=True)
+    except DeclarationError as error:
+        raise ConfigurationError(name, f"expected a valid JSON Schema: {error}") from None
     except RecursionError:
         raise ConfigurationError(name, "expected a schema of fewer levels") from None
     return fields
@@ -50,40 +46,32 @@ def validate_value(value: Any, schema: Mapping[str, Any], *, name: str, at: str 
 
     Args:
         value: The value.
-        schema: The schema.
+        schema: The schema, as `read_schema` returns it.
         name: What errors call the schema.
         at: The path of the value, with which those of its fields begin; empty for the input.
 
     Raises:
         InputError: If the value does not fit the schema; the error names the first hundred problems.
-        ConfigurationError: If the schema refers to something outside itself, or has a broken pattern.
+        ConfigurationError: If the schema refers to something outside itself, or the check takes too many steps.
     """
-    # With an empty registry: jsonschema's own would fetch a `$ref` from the network.
-    validator = _validator_class(schema)(schema, registry=Registry())
     try:
-        first = islice(validator.iter_errors(value), _MOST_PROBLEMS)
-        errors = sorted(first, key=lambda error: error.json_path)
+        found = find_findings(dict(schema), value, most=_MOST_PROBLEMS, most_steps=_MOST_STEPS)
     except Unresolvable as error:
         raise ConfigurationError(
             name, f"expected every $ref to lead into the schema itself, got {error.ref!r}"
         ) from error
     except RecursionError:
-        raise ConfigurationError(name, "expected no $ref that leads to itself") from None
-    except re.error as error:
-        raise ConfigurationError(
-            name, f"expected every pattern to be a regular expression: {error}"
-        ) from error
-    if errors:
+        expected = (
+            f"no $ref that leads to itself and at most {_MOST_STEPS:,} steps to check a value"
+        )
+        raise ConfigurationError(name, f"expected {expected}") from None
+    if errors := sorted(found, key=lambda error: error.json_path):
         raise InputError(
             *dict.fromkeys(problem for error in errors for problem in _problems(error, at))
         )
 
 
-def _validator_class(schema: Mapping[str, Any]) -> type[Validator]:
-    return validator_for(schema, default=Draft202012Validator)
-
-
-def _problems(error: ValidationError, at: str) -> Iterator[InputProblem]:
+def _problems(error: Any, at: str) -> Iterator[InputProblem]:
     """Yield the problems that an error reports, without quoting the value, which may be long or private."""
     field = (at + error.json_path.removeprefix("$")).removeprefix(".")
     expected: Any = error.validator_value

@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar, Final
 
-from jsonschema import Draft202012Validator
-from jsonschema.protocols import Validator
-from jsonschema.validators import validator_for
 from pydantic import JsonValue, field_validator
 from pydantic_ai import ModelRetry, StructuredDict, ToolOutput
 from pydantic_ai.output import OutputSpec
@@ -91,10 +88,9 @@ class OutputLayer(PlainLayer[NoLayerDeps, OutputLayerConfig, EmptyRuntimeState])
         Raises:
             ModelRetry: If it does not; the message lists the problems for the model.
         """
-        schema = self.config.json_schema
         try:
             # A pattern such as `(a+)+$` must not keep the process busy.
-            found = find_findings(_validator_class(schema), schema, output)
+            found = find_findings(self.config.json_schema, output)
         except Exception:  # noqa: BLE001 - jsonschema raises many kinds
             raise ModelRetry("the answer could not be checked") from None
         problems = sorted(found, key=lambda error: error.json_path)
@@ -102,7 +98,3 @@ class OutputLayer(PlainLayer[NoLayerDeps, OutputLayerConfig, EmptyRuntimeState])
             texts = (f"{problem.json_path}: {problem.message}" for problem in problems)
             raise ModelRetry("\n".join(islice(texts, _MAX_PROBLEMS)))
         return output
-
-
-def _validator_class(schema: dict[str, JsonValue]) -> type[Validator]:
-    return validator_for(schema, default=Draft202012Validator)
