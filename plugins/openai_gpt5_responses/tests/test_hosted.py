@@ -25,7 +25,7 @@ CLOCK = {
     "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
 }
 LINE_BYTES = 5 * 1024 * 1024
-PAGE = {"url": "https://paris.example.org/a", "title": "All of Paris", "text": "Paris is large."}
+URL = "https://paris.example.org/a"
 
 
 def ask(plugin: ModelPlugin, server: ResponsesSimulator, **parameters: Any) -> Answer:
@@ -116,8 +116,9 @@ def test_each_parameter_asks_for_its_tool(plugin: ModelPlugin) -> None:
 def test_sources_that_the_text_does_not_link_follow_it_and_do_not_go_back(
     plugin: ModelPlugin,
 ) -> None:
-    page = {**PAGE, "match": "paris", "link": False}
-    with ResponsesSimulator(hosted_results={"web_search": [page]}) as server:
+    found = Text(text="Paris is large.", annotations=[cited(URL, "All of Paris")])
+    script = ScriptedModel([[hosted("web_search_call"), found], [Text(text="You are welcome.")]])
+    with ResponsesSimulator(model=script) as server:
         answer = plugin.invoke(
             server,
             "Search the web for Paris",
@@ -139,8 +140,7 @@ def test_sources_that_the_text_does_not_link_follow_it_and_do_not_go_back(
 
 
 def test_sources_that_the_text_links_are_not_told_twice(plugin: ModelPlugin) -> None:
-    url = "https://paris.example.org/a"
-    text = Text(text=f"Large ([paris.example.org]({url})).", annotations=[cited(url, "Paris")])
+    text = Text(text=f"Large ([paris.example.org]({URL})).", annotations=[cited(URL, "Paris")])
     with saying(text) as server:
         assert ask(plugin, server).text == text.text
 

@@ -31,11 +31,6 @@ from gpt5_simulator import CutStream, FunctionCall, ResponsesSimulator, Scripted
         ({"shutdown_dates": ["gpt-5"]}, "shutdown_dates: expected a mapping of ids to days"),
         ({"strict": "no"}, "strict: expected True or False"),
         ({"clock": 5}, "clock: expected a function"),
-        ({"hosted_results": []}, "hosted_results: expected a dict of tools, found list"),
-        (
-            {"hosted_results": "a.json"},
-            r"write hosted_results=read_results_file\(Path\('a.json'\)\)",
-        ),
         ({"models_status": "404"}, "models_status: expected a whole number"),
     ],
 )

@@ -1,7 +1,3 @@
-import base64
-import io
-
-import imagesize
 import pytest
 from openai import OpenAI
 from openai.types.responses import ResponseStreamEvent
@@ -12,9 +8,6 @@ from gpt5_simulator import OutputItem, Refusal, ResponsesSimulator, ScriptedMode
 
 MCP = {"type": "mcp", "server_label": "dice", "server_url": "https://dice.example/mcp"}
 FREE = MCP | {"require_approval": "never"}
-SEARCH = {"type": "web_search"}
-DRAWING = {"type": "image_generation", "partial_images": 2}
-CODE = {"type": "code_interpreter", "container": {"type": "auto"}}
 CLOSED = {"type": "object", "properties": {}, "additionalProperties": False}
 DEFERRED = {
     "type": "function",
@@ -207,25 +200,19 @@ def test_details_come_only_with_their_include(speaker, ask, name, include, path)
     assert shown(ask(speaker, include=[include]))
 
 
-def test_answers_cite_what_was_found(server, ask):
-    response = ask(server, input="Search the web for Paris", tools=[SEARCH])
-    part = response.json()["output"][-1]["content"][0]
-    (web,) = part["annotations"]
-    cited = part["text"][web["start_index"] : web["end_index"]]
-    assert (web["type"], cited) == ("url_citation", f"([en.example.org]({web['url']}))")
-
-
-def test_indexes_count_characters_and_annotations_follow_their_text(server, ask, events_of):
-    question = "Search the web for Tokyo and Paris"
-    body = {"input": question, "tools": [{"type": "web_search"}], "stream": True}
+def test_an_annotation_follows_its_text(ask, events_of):
+    cited = {8: "東京 (a.b)", 21: "Seine (c.d)"}
+    notes = [{"type": "url_citation", "url": "u", "title": "t", "end_index": end} for end in cited]
+    script = ScriptedModel([[Text(text="東京 (a.b), Seine (c.d).", annotations=notes)]])
     said = ""
-    for event in events_of(ask(server, body)):
-        if event["type"] == "response.output_text.delta":
-            said += event["delta"]
-        if event["type"] == "response.output_text.annotation.added":
-            note = event["annotation"]
-            assert said[note["start_index"] : note["end_index"]].endswith(f"({note['url']}))")
-    assert "東京" in said
+    with ResponsesSimulator(model=script) as simulator:
+        for event in events_of(ask(simulator, stream=True)):
+            if event["type"] == "response.output_text.delta":
+                said += event["delta"]
+            if event["type"] == "response.output_text.annotation.added":
+                end = event["annotation"]["end_index"]
+                assert said[:end].endswith(cited.pop(end))
+    assert cited == {}
 
 
 def test_annotations_beyond_the_text_come_before_its_end(ask, events_of):
@@ -236,62 +223,65 @@ def test_annotations_beyond_the_text_come_before_its_end(ask, events_of):
     assert kinds[kinds.index("response.output_text.done") - 1].endswith("annotation.added")
 
 
-@pytest.mark.parametrize("output_format", ["png", "jpeg", "webp", "gif"])
-@pytest.mark.parametrize("size", ["1024x1536", "48x16", "auto"])
-def test_pictures_are_real_ones(server, ask, output_format, size):
-    tool = {"type": "image_generation", "output_format": output_format, "size": size}
-    response = ask(server, input="Draw a house", tools=[tool])
-    item = items_in(response)["image_generation_call"]
-    picture = base64.b64decode(item["result"])
-    wanted = (1024, 1024) if size == "auto" else tuple(map(int, size.split("x")))
-    assert imagesize.get(io.BytesIO(picture)) == wanted
-    assert item["size"] == "x".join(map(str, wanted))
-    assert (item["output_format"], item["status"]) == (output_format, "completed")
-    assert len(picture) < 50_000
-    usage = response.json()["tool_usage"]["image_gen"]
-    assert usage["total_tokens"] == usage["input_tokens"] + usage["output_tokens"] > 0
-
-
-def test_a_picture_may_be_grey_and_large(ask):
-    table = {"image_generation": [{"colour": [128, 128, 128]}]}
-    sizes = {"jpeg": "64x64", "gif": "4000x2400", "png": "17x3"}
-    with ResponsesSimulator(hosted_results=table, strict=False) as simulator:
-        for output_format, size in sizes.items():
-            tool = {"type": "image_generation", "output_format": output_format, "size": size}
-            item = items_in(ask(simulator, tools=[tool]))["image_generation_call"]
-            picture = io.BytesIO(base64.b64decode(item["result"]))
-            assert imagesize.get(picture) == tuple(map(int, size.split("x")))
-
-
-def test_a_drawing_of_vectors_is_text(server, ask):
-    tool = {"type": "image_generation", "output_format": "svg", "size": "64x32"}
-    item = items_in(ask(server, input="Draw a house", tools=[tool]))["image_generation_call"]
-    drawing = base64.b64decode(item["result"]).decode()
-    assert drawing.startswith("<svg")
-    assert 'width="64" height="32"' in drawing
-
-
-def test_partial_images_come_as_often_as_asked(server, ask, events_of):
-    for number in (0, 3):
-        tool = {"type": "image_generation", "partial_images": number}
-        events = events_of(ask(server, input="Draw a house", tools=[tool], stream=True))
-        parts = [event for event in events if event["type"].endswith("partial_image")]
-        assert [part["partial_image_index"] for part in parts] == list(range(number))
-        assert all(part["partial_image_b64"] and part["output_format"] for part in parts)
-
-
-def test_searches_are_billed(ask):
-    actions = [
-        {"type": "search", "query": "q", "queries": ["q"]},
-        {"type": "open_page", "url": "https://a.example"},
-        {"type": "find_in_page", "url": "https://a.example", "pattern": "p"},
+def test_searches_and_pictures_are_billed_and_pictures_come_in_parts(ask, events_of):
+    actions = ({"type": "search", "query": "q"}, {"type": "open_page", "url": "https://a.example"})
+    turn = [OutputItem(item={"type": "web_search_call", "action": action}) for action in actions]
+    picture = {"type": "image_generation_call", "result": "aGk=", "quality": "low"}
+    failed = {**picture, "status": "failed", "error": {"message": "refused"}, "result": None}
+    turn += [OutputItem(item=picture | {"size": size}) for size in ("512x1024", "auto")]
+    script = ScriptedModel([[*turn, OutputItem(item=failed)]], repeat=True)
+    tool = {"type": "image_generation", "partial_images": 3}
+    with ResponsesSimulator(model=script) as simulator:
+        events = events_of(ask(simulator, tools=[tool], stream=True))
+    parts = [event for event in events if event["type"].endswith("partial_image")]
+    assert [part["partial_image_index"] for part in parts] == [0, 1, 2] * 2
+    assert all(part["partial_image_b64"] == "aGk=" for part in parts)
+    assert orders_in(events)[-1][1] == [
+        f"image_generation_call.{word}" for word in ("in_progress", "generating")
     ]
-    table = {"web_search": [{"text": "Found", "actions": actions}]}
-    with ResponsesSimulator(hosted_results=table) as simulator:
-        response = ask(simulator, input="search", tools=[{"type": "web_search"}]).json()
-    calls = [item["action"] for item in response["output"] if item["type"] == "web_search_call"]
-    assert calls == actions
-    assert response["tool_usage"]["web_search"] == {"num_requests": 1}
+    usage = events[-1]["response"]["tool_usage"]
+    assert usage["web_search"] == {"num_requests": 1}
+    assert usage["image_gen"]["output_tokens"] == 272 // 2 + 272
+
+
+def test_a_call_that_fails_says_so(ask, events_of):
+    error = {"type": "http_error", "code": 424, "message": "the server is gone"}
+    call = {"type": "mcp_call", "server_label": "dice", "status": "failed", "error": error}
+    with ResponsesSimulator(model=ScriptedModel([[OutputItem(item=call)]])) as simulator:
+        [(_, order)] = orders_in(events_of(ask(simulator, stream=True)))
+    assert order[-1] == "mcp_call.failed"
+
+
+def test_a_call_of_a_server_waits_for_approval(ask):
+    request = {"type": "mcp_approval_request", "server_label": "dice", "name": "roll"}
+    with ResponsesSimulator(
+        model=ScriptedModel([[OutputItem(item=request)], [Text(text="4")]])
+    ) as simulator:
+        first = ask(simulator, input="Roll the dice", tools=[MCP]).json()
+        asked = first["output"][-1]
+        answer = {"type": "mcp_approval_response", "approval_request_id": asked["id"]}
+        more = {"tools": [MCP], "previous_response_id": first["id"]}
+        second = ask(simulator, more, input=[answer | {"approve": True}])
+    assert (asked["type"], first["status"]) == ("mcp_approval_request", "completed")
+    assert "message" in items_in(second)
+
+
+def test_the_demonstration_quotes_what_a_local_shell_has_printed(server, ask):
+    items = [{"type": kind, **SAID[kind]} for kind in ("shell_call", "shell_call_output")]
+    question = {"role": "user", "content": "List my files"}
+    tools = [{"type": "shell"}]
+    answer = ask(server, model="gpt-5.2", input=[question, *items], tools=tools)
+    assert text_of(answer).splitlines()[1:] == ["- shell: a"]
+
+
+@pytest.mark.parametrize("choice", ["required", {"type": "web_search_2025_08_26"}])
+def test_the_demonstration_answers_where_only_a_tool_of_the_server_may_be_called(
+    server, ask, choice
+):
+    tools = [{"type": "web_search_2025_08_26"}]
+    response = ask(server, tools=tools, tool_choice=choice)
+    assert set(items_in(response)) == {"reasoning", "message"}
+    assert response.json()["tools"][0]["search_context_size"] == "medium"
 
 
 @pytest.mark.parametrize(("limit", "made"), [(1, 1), (2, 2), (9, 4), (None, 4)])
@@ -309,37 +299,6 @@ def test_calls_beyond_the_limit_are_ignored(ask, limit, made):
     assert (response["status"], response["max_tool_calls"]) == ("completed", limit)
 
 
-def test_what_a_table_spells_out_is_said_once_for_each_question(ask):
-    listed = {"type": "mcp_list_tools", "server_label": "dice", "tools": []}
-    call = {"type": "mcp_call", "server_label": "dice", "name": "roll", "output": "7"}
-    other = {"match": "dice", "items": [call | {"server_label": "coins"}], "text": "heads"}
-    rows = [{"match": "roll dice", "items": [listed, call], "text": "roll: 7"}, other]
-    question = {"role": "user", "content": "Roll the dice"}
-    with ResponsesSimulator(hosted_results={"mcp": rows}) as simulator:
-        first = ask(simulator, input=[question], tools=[FREE])
-        again = ask(simulator, input=[question, *first.json()["output"][:-1]], tools=[FREE])
-        without = ask(simulator, input="Hello", tools=[FREE])
-    kinds = [item["type"] for item in first.json()["output"]]
-    assert kinds == ["reasoning", "mcp_list_tools", "mcp_call", "message"]
-    assert "- mcp: roll: 7" in text_of(first)
-    assert "heads" not in first.text
-    assert "mcp_call" not in items_in(again)
-    assert "- mcp: roll: 7" in text_of(again)
-    assert "mcp_call" not in items_in(without)
-
-
-def test_a_call_of_a_server_waits_for_approval(ask):
-    request = {"type": "mcp_approval_request", "server_label": "dice", "name": "roll"}
-    with ResponsesSimulator(hosted_results={"mcp": [{"items": [request]}]}) as simulator:
-        first = ask(simulator, input="Roll the dice", tools=[MCP]).json()
-        asked = first["output"][-1]
-        answer = {"type": "mcp_approval_response", "approval_request_id": asked["id"]}
-        more = {"tools": [MCP], "previous_response_id": first["id"]}
-        second = ask(simulator, more, input=[answer | {"approve": True}])
-    assert (asked["type"], first["status"]) == ("mcp_approval_request", "completed")
-    assert "message" in items_in(second)
-
-
 def test_secrets_of_servers_are_not_echoed(server, ask):
     secret = {"authorization": "secret", "headers": {"x-key": "secret"}}
     tool = FREE | secret | {"server_url": "https://dice.example/mcp/secret"}
@@ -355,47 +314,6 @@ def test_a_connector_has_no_address(server, ask):
     (echoed,) = ask(server, tools=[tool]).json()["tools"]
     assert "server_url" not in echoed
     assert echoed["require_approval"] == "always"
-
-
-def test_a_call_that_fails_says_so(ask, events_of):
-    error = {"type": "http_error", "code": 424, "message": "the server is gone"}
-    call = {"type": "mcp_call", "server_label": "dice", "status": "failed", "error": error}
-    table = {
-        "mcp": [{"items": [call], "text": "failed"}],
-        "image_generation": [{"match": "sword", "error": "refused"}],
-    }
-    with ResponsesSimulator(hosted_results=table) as simulator:
-        body = {"input": "Draw a sword", "tools": [FREE, DRAWING]}
-        response = ask(simulator, body)
-        orders = dict(orders_in(events_of(ask(simulator, body, stream=True))))
-    items = items_in(response)
-    assert {items[f"{kind}_call"]["status"] for kind in ("mcp", "image_generation")} == {"failed"}
-    assert items["mcp_call"]["error"] == error
-    assert items["image_generation_call"]["error"]["message"] == "refused"
-    assert orders["mcp_call"][-1] == "mcp_call.failed"
-    assert orders["image_generation_call"][-1] == "image_generation_call.generating"
-    assert "refused" in text_of(response)
-
-
-def test_a_local_shell_and_a_patch_wait_for_the_client(ask):
-    table = {
-        kind: [{"items": [{"type": f"{kind}_call", **SAID[f"{kind}_call"]}]}]
-        for kind in ("shell", "apply_patch")
-    }
-    body = {"model": "gpt-5.2", "tools": [{"type": "shell"}, {"type": "apply_patch"}]}
-    shell = {"type": "shell_call_output", **SAID["shell_call_output"]}
-    patch = {
-        "type": "apply_patch_call_output",
-        "call_id": "call_2",
-        "status": "completed",
-        "output": "Created",
-    }
-    with ResponsesSimulator(hosted_results=table) as simulator:
-        first = ask(simulator, body, input="List my files, patch the notes")
-        more = {"input": [shell, patch], "previous_response_id": first.json()["id"]}
-        second = ask(simulator, body, **more)
-    assert set(items_in(first)) == {"shell_call", "apply_patch_call"}
-    assert text_of(second).splitlines()[1:] == ["- shell: a", "- apply_patch: Created"]
 
 
 def test_a_shell_that_printed_nothing_has_no_delta(ask):
@@ -423,97 +341,6 @@ def test_tools_can_be_added_in_the_conversation(server, ask):
     question = {"role": "user", "content": "What is the weather in Tokyo?"}
     items = items_in(ask(server, model="gpt-5.4", input=[added, question]))
     assert items["function_call"]["name"] == "get_weather"
-
-
-def test_hosted_calls_and_function_calls_go_together(server, ask, clock):
-    question = {
-        "role": "user",
-        "content": "Search the web for Paris. What time is it in Europe/Rome?",
-    }
-    body = {"tools": [{"type": "web_search"}, clock], "store": False}
-    body["include"] = ["reasoning.encrypted_content"]
-    output = ask(server, body, input=[question]).json()["output"]
-    assert [item["type"] for item in output] == ["reasoning", "web_search_call", "function_call"]
-    answer = {"type": "function_call_output", "call_id": output[-1]["call_id"], "output": "noon"}
-    second = ask(server, body, input=[question, *output, answer])
-    assert set(items_in(second)) == {"reasoning", "message"}
-    assert "clock: noon" in text_of(second)
-    assert "web search: Paris" in text_of(second)
-    assert second.json()["output"][-1]["content"][0]["annotations"]
-
-
-@pytest.mark.parametrize(
-    ("choice", "made"),
-    [
-        ({"type": "web_search"}, {"web_search_call"}),
-        ({"type": "image_generation"}, {"image_generation_call"}),
-        ({"type": "mcp", "server_label": "dice"}, set()),
-        ({"type": "allowed_tools", "mode": "auto", "tools": [{"type": "web_search"}]}, set()),
-        (
-            {"type": "allowed_tools", "mode": "required", "tools": [{"type": "web_search"}]},
-            {"web_search_call"},
-        ),
-        ("none", set()),
-        ("required", {"web_search_call"}),
-        ("auto", set()),
-    ],
-)
-def test_the_choice_of_tools_holds_for_hosted_ones(server, ask, choice, made):
-    tools = [{"type": "web_search"}, {"type": "image_generation"}, FREE]
-    kinds = set(items_in(ask(server, input="Hello", tools=tools, tool_choice=choice)))
-    assert kinds - {"reasoning", "message"} == made
-
-
-def test_searching_and_drawing_can_be_forced_without_a_result(ask):
-    with ResponsesSimulator(hosted_results={}) as simulator:
-        for tool in (SEARCH, DRAWING):
-            kinds = items_in(ask(simulator, tools=[tool], tool_choice="required"))
-            assert f"{tool['type']}_call" in kinds
-
-
-@pytest.mark.parametrize(
-    ("filters", "is_found"),
-    [
-        ({"allowed_domains": ["example.org"]}, True),
-        ({"allowed_domains": ["other.org"]}, False),
-        ({"blocked_domains": ["en.example.org"]}, False),
-        ({"blocked_domains": ["other.org"]}, True),
-        (None, True),
-    ],
-)
-def test_searches_keep_to_their_domains(server, ask, filters, is_found):
-    tool = {"type": "web_search", "filters": filters}
-    text = text_of(ask(server, input="Search the web for Paris", tools=[tool]))
-    assert ("en.example.org" in text) is is_found
-
-
-def test_a_source_may_be_cited_without_a_link(ask):
-    rows = [
-        {"match": "one", "text": "Bare.", "url": "https://a.example/1", "link": False},
-        {"match": "one", "text": "Nowhere."},
-    ]
-    with ResponsesSimulator(hosted_results={"web_search": rows}) as simulator:
-        response = ask(simulator, input="one", tools=[{"type": "web_search"}]).json()
-    part = response["output"][-1]["content"][0]
-    (note,) = part["annotations"]
-    assert part["text"][note["start_index"] : note["end_index"]] == "Bare."
-    assert note["title"] == note["url"]
-
-
-@pytest.mark.parametrize("kind", ["web_search_2025_08_26", "web_search_preview_2025_03_11"])
-def test_a_dated_tool_is_the_tool(server, ask, kind):
-    response = ask(server, input="Search the web for Paris", tools=[{"type": kind}])
-    assert "web_search_call" in items_in(response)
-    assert response.json()["tools"][0]["search_context_size"] == "medium"
-
-
-def test_structured_answers_have_no_citations(server, ask):
-    schema = {"type": "object", "properties": {"answer": {"type": "string"}}}
-    schema |= {"required": ["answer"], "additionalProperties": False}
-    shape = {"format": {"type": "json_schema", "name": "a", "schema": schema, "strict": True}}
-    tools = [{"type": "web_search"}]
-    response = ask(server, input="Search the web for Paris", tools=tools, text=shape).json()
-    assert response["output"][-1]["content"][0]["annotations"] == []
 
 
 def test_a_budget_ends_hosted_items_too(ask):

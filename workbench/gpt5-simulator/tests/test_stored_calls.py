@@ -6,11 +6,12 @@ import httpx
 import pytest
 from openai import APIError, NotFoundError, OpenAI
 
-from gpt5_simulator import FunctionCall, ResponsesSimulator, ScriptedModel, Text
+from gpt5_simulator import FunctionCall, OutputItem, ResponsesSimulator, ScriptedModel, Text
 
 
 KEY = {"authorization": "Bearer sk-test"}
 STORY = ScriptedModel([[Text(text="Once upon a time there was a simulator.")]], repeat=True)
+FOUND = {"type": "search", "query": "q", "sources": [{"type": "url", "url": "https://a.example"}]}
 
 
 class Clock:
@@ -244,12 +245,13 @@ def test_a_background_response_without_a_store_is_kept_for_ten_minutes(ask, call
     assert built_on.json()["error"]["code"] == "previous_response_not_found"
 
 
-def test_details_are_kept_for_whoever_includes_them_later(server, ask, call):
-    tools = [{"type": "web_search"}]
+def test_details_are_kept_for_whoever_includes_them_later(ask, call):
+    search = OutputItem(item={"type": "web_search_call", "action": FOUND})
     include = "web_search_call.action.sources"
-    made = ask(server, input="Search for Paris", tools=tools, include=[include]).json()
-    bare = call("GET", server, f"/{made['id']}").json()
-    full = call("GET", server, f"/{made['id']}", params={"include[]": include}).json()
+    with ResponsesSimulator(model=ScriptedModel([[search]])) as simulator:
+        made = ask(simulator, include=[include]).json()
+        bare = call("GET", simulator, f"/{made['id']}").json()
+        full = call("GET", simulator, f"/{made['id']}", params={"include[]": include}).json()
     assert full == made != bare
     assert "sources" not in str(bare["output"])
 
@@ -543,17 +545,15 @@ def test_references_stand_for_stored_items(ask):
     assert "Items are not persisted" in lost.json()["error"]["message"]
 
 
-def test_a_picture_is_replayed_by_its_id_if_it_is_stored(server, ask):
-    tools = [{"type": "image_generation"}]
-    made = ask(server, input="Draw a boat", tools=tools).json()["output"]
-    item = next(one for one in made if one["type"] == "image_generation_call")
+def test_a_picture_is_replayed_by_its_id_if_it_is_stored(ask):
+    picture = OutputItem(item={"type": "image_generation_call", "result": "aGk="})
     question = {"role": "user", "content": "Bigger"}
-    bare = {"type": item["type"], "id": item["id"]}
-    whole = bare | {"status": "completed", "result": item["result"]}
-    for replayed in (bare, whole):
-        assert ask(server, input=[replayed, question], tools=tools).status_code == 200
-    unknown = ask(server, input=[bare | {"id": "ig_none"}, question], tools=tools)
-    assert unknown.status_code == 404
-    unstored = ask(server, input="Draw a car", tools=tools, store=False).json()["output"]
-    (gone,) = [one["id"] for one in unstored if one["type"] == "image_generation_call"]
-    assert ask(server, input=[bare | {"id": gone}, question]).status_code == 404
+    with ResponsesSimulator(model=ScriptedModel([[picture]], repeat=True)) as simulator:
+        [item] = ask(simulator).json()["output"]
+        bare = {"type": item["type"], "id": item["id"]}
+        for replayed in (bare, item):
+            assert ask(simulator, input=[replayed, question]).status_code == 200
+        [gone] = ask(simulator, store=False).json()["output"]
+        for unknown in ("ig_none", gone["id"]):
+            refused = ask(simulator, input=[bare | {"id": unknown}, question])
+            assert refused.status_code == 404

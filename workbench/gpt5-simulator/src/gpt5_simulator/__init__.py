@@ -5,7 +5,6 @@ from gpt5_simulator._errors import (
     FaultError,
     LikenessError,
     RecordingError,
-    ResultsError,
     SimulatorError,
     StartError,
     UpstreamError,
@@ -35,11 +34,6 @@ from gpt5_simulator._http.replay import Recording, read_recordings
 from gpt5_simulator._http.server import SIMULATOR_KEY, ResponsesSimulator
 from gpt5_simulator._likeness import LIKENESSES
 from gpt5_simulator._model.demo_model import DemoModel
-from gpt5_simulator._model.hosted_results import (
-    HostedResults,
-    read_hosted_results,
-    read_results_file,
-)
 from gpt5_simulator._model.turn import (
     CustomToolCall,
     FunctionCall,
@@ -73,7 +67,6 @@ __all__ = [
     "Fault",
     "FaultError",
     "FunctionCall",
-    "HostedResults",
     "HtmlPage",
     "HttpError",
     "LateError",
@@ -92,7 +85,6 @@ __all__ = [
     "Refusal",
     "RefuseUpgrade",
     "ResponsesSimulator",
-    "ResultsError",
     "ScriptedModel",
     "Silence",
     "SimulatorError",
@@ -106,7 +98,5 @@ __all__ = [
     "UpstreamError",
     "iter_profiles",
     "parse_fault",
-    "read_hosted_results",
     "read_recordings",
-    "read_results_file",
 ]

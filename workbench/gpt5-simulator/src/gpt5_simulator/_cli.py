@@ -18,7 +18,6 @@ from gpt5_simulator._http.recorder import ExchangeRecorder
 from gpt5_simulator._http.replay import read_recordings
 from gpt5_simulator._http.server import SIMULATOR_KEY, ResponsesSimulator
 from gpt5_simulator._likeness import LIKENESSES
-from gpt5_simulator._model.hosted_results import read_results_file
 
 
 _NOT_AS_RECORDED = 1
@@ -69,10 +68,6 @@ _MODELS_STATUS = typer.Option(
     help="HTTP status of GET /v1/models, such as 404 for a server without that route.",
     min=200,
     max=599,
-)
-_HOSTED_RESULTS = typer.Option(
-    help="JSON file with the results of hosted tools. Without it there are a few examples.",
-    metavar="FILE.json",
 )
 _CHUNK_BYTES = typer.Option(
     help="Cut streams into chunks of this many bytes. Without it each event is a chunk.", min=1
@@ -128,7 +123,6 @@ def serve(  # noqa: PLR0913  a command's options are its parameters
     model: Annotated[list[str] | None, _MODEL] = None,
     shutdown: Annotated[list[str] | None, _SHUTDOWN] = None,
     models_status: Annotated[int, _MODELS_STATUS] = 200,
-    hosted_results: Annotated[Path | None, _HOSTED_RESULTS] = None,
     chunk_bytes: Annotated[int | None, _CHUNK_BYTES] = None,
     delay_seconds: Annotated[float, _DELAY] = 0.0,
     background_seconds: Annotated[float, _BACKGROUND] = 0.0,
@@ -149,7 +143,6 @@ def serve(  # noqa: PLR0913  a command's options are its parameters
             models=model,
             shutdown_dates=dict(text.rsplit("=", 1) for text in shutdown or ()),
             models_status=models_status,
-            hosted_results=None if hosted_results is None else read_results_file(hosted_results),
             chunk_bytes=chunk_bytes,
             delay_seconds=delay_seconds,
             background_seconds=background_seconds,

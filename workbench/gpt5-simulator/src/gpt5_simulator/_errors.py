@@ -5,7 +5,6 @@ SimulatorError
 ├── RecordingError    the caller: a path to replay is missing or holds no recording (a ValueError too)
 ├── UpstreamError     the caller: the address of a server to record from cannot be used (a ValueError too)
 ├── FaultError        the caller: the text of a fault cannot be read (a ValueError too)
-├── ResultsError      the caller: the table of hosted tools' results cannot be read (a ValueError too)
 ├── LikenessError     the caller: there is no server with that name to be like (a ValueError too)
 └── ApiError          the client: the error that the server sends instead of a response
 """
@@ -55,18 +54,6 @@ class FaultError(SimulatorError, ValueError):
     def __init__(self, message: str, *, text: str) -> None:
         super().__init__(message)
         self.text = text
-
-
-class ResultsError(SimulatorError, ValueError):
-    """A table of hosted tools' results that cannot be read.
-
-    Attributes:
-        path: The file, or the entry of the table, such as `web_search[0].url`.
-    """
-
-    def __init__(self, message: str, *, path: str) -> None:
-        super().__init__(f"results of hosted tools: {message}")
-        self.path = path
 
 
 class LikenessError(SimulatorError, ValueError):

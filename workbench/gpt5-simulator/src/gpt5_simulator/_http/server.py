@@ -6,7 +6,7 @@ from datetime import date
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from gpt5_simulator._answer import Responder
 from gpt5_simulator._arguments import entries_of, validate_kind, validate_number, wrong_kind
@@ -22,7 +22,6 @@ from gpt5_simulator._http.sockets import SocketProtocol
 from gpt5_simulator._lifetimes import Lifetimes
 from gpt5_simulator._likeness import Likeness
 from gpt5_simulator._model.demo_model import DemoModel
-from gpt5_simulator._model.hosted_results import HostedResults, read_hosted_results
 from gpt5_simulator._model.turn import Model, ScriptableModel, Text, TurnItem
 from gpt5_simulator._reply import ChunkSizes
 from gpt5_simulator._stored.store import BackgroundCounts
@@ -39,7 +38,6 @@ class ResponsesSimulator:
         port: The port; 0 picks a free one.
         api_keys: The accepted keys; None accepts any that is not empty, such as `SIMULATOR_KEY`.
         model: The model that decides the answers; a `DemoModel` by default.
-        hosted_results: The results of the hosted tools of that `DemoModel`; see `read_hosted_results`. None has a few examples.
         replay: Recordings to serve instead of asking the model: paths of `.sse` or `.response.json` files or of folders with them,
             or `Recording` objects. They come in order, streams and bodies separately, and after the last again from the
             first. A request chooses one by name in the header `x-simulator-replay` or as its `model`.
@@ -62,7 +60,6 @@ class ResponsesSimulator:
     Raises:
         FaultError: If the text of a fault describes none.
         RecordingError: If a path to replay is missing or holds no recording.
-        ResultsError: If the table of hosted results names an unknown tool or field, or a value of the wrong type.
         TypeError: If an argument is of the wrong kind.
         LikenessError: If there is no server with that name to be like.
         ValueError: If a day of shutdown is not a date, or a number is out of range.
@@ -79,7 +76,6 @@ class ResponsesSimulator:
         port: int = 0,
         api_keys: Collection[str] | None = None,
         model: Model | None = None,
-        hosted_results: dict[str, Any] | HostedResults | None = None,
         replay: Iterable[Recording | str | Path] = (),
         chunk_bytes: ChunkSizes | None = None,
         delay_seconds: float = 0.0,
@@ -100,13 +96,15 @@ class ResponsesSimulator:
         validate_number("background_seconds", background_seconds, least=0)
         validate_kind("strict", strict, (bool,), "True or False")
         validate_kind("shutdown_dates", shutdown_dates, (Mapping,), "a mapping of ids to days")
+        if model is not None and not callable(getattr(model, "respond", None)):
+            raise wrong_kind("model", "an object with a method `respond`", model)
         if not callable(clock):
             raise wrong_kind("clock", "a function that returns seconds", clock)
         likeness = None if like is None else Likeness.read(like)
         self._port = port
         self._log = RequestLog()
         self._faults = FaultQueue(faults)
-        self._model = ScriptableModel(_chosen_model(model, hosted_results))
+        self._model = ScriptableModel(DemoModel() if model is None else model)
         self._exchanges = ExchangeQueue()
         self._responder = Responder(
             model=self._model,
@@ -245,18 +243,6 @@ class ResponsesSimulator:
             server.stop()
             api.workers.shutdown(wait=False, cancel_futures=True)
             self._running = None
-
-
-def _chosen_model(
-    model: Model | None, hosted_results: dict[str, Any] | HostedResults | None
-) -> Model:
-    if model is not None and hosted_results is not None:
-        raise TypeError("hosted_results: expected no model beside it, for only a DemoModel uses it")
-    if model is not None and not callable(getattr(model, "respond", None)):
-        raise wrong_kind("model", "an object with a method `respond`", model)
-    if hosted_results is None or isinstance(hosted_results, HostedResults):
-        return model or DemoModel(hosted_results)
-    return DemoModel(read_hosted_results(hosted_results))
 
 
 def _read_texts(where: str, texts: Collection[str] | None) -> tuple[str, ...] | None:

@@ -1,1 +1,1 @@
-"""The models: turns of a script, and the demonstration model with its hosted tools."""
+"""The models: turns of a script, and the demonstration model."""

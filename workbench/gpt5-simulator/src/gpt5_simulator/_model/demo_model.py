@@ -6,9 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from gpt5_simulator._json import Json, dump, object_at, objects_in
 from gpt5_simulator._media import describe, media_in
-from gpt5_simulator._model.demo_hosted import HostedTools, Segment, annotate
 from gpt5_simulator._model.demo_values import Values, is_asked_for
-from gpt5_simulator._model.hosted_results import DEMO_RESULTS, HostedResults
 from gpt5_simulator._model.turn import (
     CustomToolCall,
     FunctionCall,
@@ -23,12 +21,6 @@ from gpt5_simulator._request import ModelRequest, Tool, item_text, read_tool
 type _Call = tuple[Tool, Json]  # with its arguments
 type _Result = tuple[str, str]  # a tool's name and its output
 
-_CALLS = {
-    "function_call": "",
-    "custom_tool_call": "",
-    "apply_patch_call": "apply_patch",
-    "shell_call": "shell",
-}
 _ENOUGH_POINTS = 2
 _MAX_QUOTE = 500
 _MOST_SHOWN = 50
@@ -53,12 +45,9 @@ class DemoModel:
 
     For images and files it gives type, dimensions, bytes and digest, and who showed them.
 
-    It cannot pass the result of one tool to another, try again, or know anything. It ignores `allOf`, `pattern`,
+    It cannot use the tools of the server, pass the result of one tool to another, try again, or know anything. It ignores `allOf`, `pattern`,
     `format` and `multipleOf` in JSON schemas. For anything else there is `ScriptedModel`.
     """
-
-    def __init__(self, hosted_results: HostedResults | None = None) -> None:
-        self._results = DEMO_RESULTS if hosted_results is None else hosted_results
 
     def respond(self, request: ModelRequest) -> Turn:
         """Return reasoning and tool calls, or reasoning and an answer."""
@@ -66,26 +55,18 @@ class DemoModel:
         if not request.tools and "action_input" in request.instructions:
             return _text_turn(request)
         question, results = _read_conversation(request.items)
-        shown = _shown(request.items)
+        answer = _answer(question, results, _shown(request.items))
         calls = _open_calls(question, results, request.tools)
-        is_forced = request.tool_mode == "required" and not calls
-        hosted = HostedTools(request, question, self._results).calls(
-            is_forced=is_forced and not request.tools
-        )
-        quotes = [call.quote for call in hosted if call.quote]
-        segments = _answer(question, results, shown, quotes)
-        if is_forced and request.tools and not any(call.items for call in hosted):
+        if request.tool_mode == "required" and request.tools and not calls:
             tool = _forced_tool(question, results, request.tools)
-            text = annotate(segments)[0] if results else question
-            calls = [(tool, _arguments(tool, question, text=text))]
+            calls = [(tool, _arguments(tool, question, text=answer if results else question))]
         calls = calls if request.parallel else calls[:1]
         items = _reasoning(request, [tool.name for tool, _ in calls])
-        items += [item for call in hosted for item in call.items]
         if calls and "preamble" in request.instructions:
             names = " and ".join(dict.fromkeys(tool.name for tool, _ in calls))
             items.append(Text(text=f"I will use {names} for this."))
-        if not calls and not any(call.is_open for call in hosted):
-            items.append(_answer_text(request, segments, question, results))
+        if not calls:
+            items.append(Text(text=_formatted(request.text_format, answer, question, results)))
         return [*items, *(_call(tool, arguments) for tool, arguments in calls)]
 
 
@@ -93,7 +74,7 @@ def _text_turn(request: ModelRequest) -> Turn:
     """Return the next step of an agent that describes its tools in the instructions."""
     question, results = _read_conversation(request.items)
     tools = _tools_in(request.instructions)
-    answer, _ = annotate(_answer(question, results, _shown(request.items), []))
+    answer = _answer(question, results, _shown(request.items))
     calls = _open_calls(question, results, tools)[:1]
     step = _text_step(request.instructions, calls, answer)
     return [*_reasoning(request, [tool.name for tool, _ in calls]), Text(text=step)]
@@ -105,15 +86,6 @@ def _reasoning(request: ModelRequest, names: Sequence[str]) -> list[TurnItem]:
     asked = " and ".join(dict.fromkeys(names))
     thought = f"The question asks for {asked}." if names else "No call is left to make."
     return [Reasoning(summary=(f"**Planning the next step**\n\n{thought}",))]
-
-
-def _answer_text(
-    request: ModelRequest, segments: Sequence[Segment], question: str, results: Sequence[_Result]
-) -> Text:
-    """Return the answer, with its citations unless it is a structured one."""
-    text, annotations = annotate(segments)
-    formatted = _formatted(request.text_format, text, question, results)
-    return Text(text=formatted, annotations=annotations if formatted == text else ())
 
 
 def _call(tool: Tool, arguments: Json) -> TurnItem:
@@ -138,9 +110,9 @@ def _read_conversation(items: Sequence[Json]) -> tuple[str, list[_Result]]:
             steps = list(_iter_text_results(item_text(item)))
             results += steps
             is_answered = not steps
-        elif item.get("type") in _CALLS:
+        elif "call_id" in item and (kind := str(item.get("type"))).endswith("_call"):
             is_answered = False  # Text before a call was commentary.
-            names[item.get("call_id")] = str(item.get("name") or _CALLS[item["type"]])
+            names[item["call_id"]] = str(item.get("name") or kind.removesuffix("_call"))
         elif item.get("call_id") in names and str(item.get("type")).endswith("_output"):
             results.append((names[item.get("call_id")], item_text(item)))
     return "\n".join(asked), results
@@ -194,29 +166,19 @@ def _shown(items: Sequence[Json]) -> list[str]:
     ]
 
 
-def _answer(
-    question: str,
-    results: Sequence[_Result],
-    shown: Sequence[str],
-    hosted: Sequence[Sequence[Segment]],
-) -> list[Segment]:
-    """Return the answer: the images and files that were shown, the results of tools, those of hosted tools."""
-    lines: list[Sequence[Segment]] = []
+def _answer(question: str, results: Sequence[_Result], shown: Sequence[str]) -> str:
+    lines: list[str] = []
     if shown:
         further = len(shown) - _MOST_SHOWN
         rest = [f"- and {further} more"] if further > 0 else []
-        lines += [[line] for line in ("This is what I was shown:", *shown[:_MOST_SHOWN], *rest)]
-    quotes = [f"- {name}: {output[:_MAX_QUOTE].strip() or '(nothing)'}" for name, output in results]
-    if quotes or hosted:
-        lines += [["This is what the tools returned:"], *([quote] for quote in quotes), *hosted]
+        lines += ["This is what I was shown:", *shown[:_MOST_SHOWN], *rest]
+    if results:
+        quotes = (f"- {name}: {said[:_MAX_QUOTE].strip() or '(nothing)'}" for name, said in results)
+        lines += ["This is what the tools returned:", *quotes]
     else:
         asked = f"“{question[:_MAX_QUOTE].strip()}”" if question.strip() else "what was asked"
-        lines.append([f"I am a simulator, not a language model. There is no tool for {asked}."])
-    return [
-        segment
-        for number, line in enumerate(lines)
-        for segment in (["\n", *line] if number else line)
-    ]
+        lines.append(f"I am a simulator, not a language model. There is no tool for {asked}.")
+    return "\n".join(lines)
 
 
 def _formatted(shape: Json, answer: str, question: str, results: Sequence[_Result]) -> str:

@@ -5,13 +5,13 @@ Four characters count as one token, which is a little wrong everywhere and the s
 
 import hashlib
 import math
+import re
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpt5_simulator._json import Json, dump, object_at, objects_in
 from gpt5_simulator._media import without_data
-from gpt5_simulator._model.images import parse_size
 from gpt5_simulator._request import ModelRequest
 
 
@@ -21,6 +21,7 @@ _BLOCK_TOKENS = 128
 _MIN_CACHED_TOKENS = 1024
 _MAX_BLOCKS = 16384  # in memory, of 16 bytes each; our choice
 _PICTURE_PIXELS = 1024 * 1024
+_SIZE = re.compile(r"([1-9]\d{0,3})x([1-9]\d{0,3})")
 _PICTURE_TOKENS = {"low": 272, "medium": 1056, "high": 4160}
 _REASONING_TOKENS = {"low": 64, "medium": 128, "high": 320, "xhigh": 640, "max": 1280}
 
@@ -113,9 +114,10 @@ def _picture_tokens(item: Json) -> int:
     """
     if not item.get("result"):
         return 0
-    width, height = parse_size(str(item.get("size")))
+    found = _SIZE.fullmatch(str(item.get("size")))
+    pixels = int(found[1]) * int(found[2]) if found else _PICTURE_PIXELS
     tokens = _PICTURE_TOKENS.get(str(item.get("quality")), _PICTURE_TOKENS["high"])
-    return round(tokens * width * height / _PICTURE_PIXELS)
+    return round(tokens * pixels / _PICTURE_PIXELS)
 
 
 class PromptCache:
