@@ -6,7 +6,7 @@ import pytest
 
 from agent_server.runs import StoredEvent
 from dify_agent.dify_versions import DifyVersion
-from dify_agent.server.dify.events import project_event
+from dify_agent.server._dify.events import project_event  # noqa: PLC2701 - every outcome, one by one
 
 
 CALL = {"tool_call_id": "c1", "tool_name": "search"}

@@ -370,7 +370,7 @@ def _serve_runs(daemon_url, state, *, layer_providers=(), **settings):
     server = importlib.import_module("dify_agent.server")  # takes seconds, and few tests need it
     agent_server = importlib.import_module("agent_server.http")
     engine = importlib.import_module("agent_server.engine")
-    routes = importlib.import_module("dify_agent.server.dify.routes")
+    routes = importlib.import_module("dify_agent.server._dify.routes")
     defaults = {
         "plugin_daemon_url": daemon_url,
         "plugin_daemon_api_key": "s3cret-daemon-key",
@@ -428,7 +428,7 @@ def serve_runs(daemon, tmp_path):
 # Each server is a process of its own, forked from one that has imported everything already: importing takes seconds.
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(
-    ["dify_agent._cli", "dify_agent.server.dify.routes", "agent_server._command.serving"]
+    ["dify_agent._cli", "dify_agent.server._dify.routes", "agent_server._command.serving"]
 )
 _SERVE = """
 import os, sys

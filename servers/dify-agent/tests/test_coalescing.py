@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from dify_agent.server.coalescing import TextCoalescer
+from dify_agent.server._coalescing import TextCoalescer  # noqa: PLC2701 - its pauses, without a model
 
 
 @pytest.fixture

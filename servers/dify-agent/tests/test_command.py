@@ -82,7 +82,7 @@ from agent_server import command
 
 @contextmanager
 def listen(settings):
-    slow = {"dify_agent.server.executor", "pydantic_ai", "uvicorn"} & sys.modules.keys()
+    slow = {"dify_agent.server._executor", "pydantic_ai", "uvicorn"} & sys.modules.keys()
     print(settings.port, sorted(slow), flush=True)
     sys.exit()
     yield

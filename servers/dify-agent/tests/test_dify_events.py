@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from agent_server.executor import RunResult
 from agent_server.runs import Run, StoredEvent
 from dify_agent.dify_versions import DifyVersion
-from dify_agent.server.dify.events import (
+from dify_agent.server._dify.events import (  # noqa: PLC2701 - every kind of event, one by one
     FIRST_CURSOR,
     format_cursor,
     parse_cursor,
     project_event,
     project_run,
 )
-from dify_agent.server.dify.requests import CancelRequest
+from dify_agent.server._dify.requests import CancelRequest  # noqa: PLC2701 - likewise
 
 
 AT = datetime(2026, 11, 23, tzinfo=UTC)

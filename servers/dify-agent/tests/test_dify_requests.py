@@ -5,7 +5,7 @@ import pytest
 from agent_server.executor import RequestRefusedError
 from dify_agent.dify_versions import DifyVersion
 from dify_agent.protocol import CreateRunRequest
-from dify_agent.server.dify.requests import read_run_request
+from dify_agent.server._dify.requests import read_run_request  # noqa: PLC2701 - every form of request, one by one
 
 
 V16, V17, V18 = map(DifyVersion.parse, ("1.16.0", "1.17.1", "1.18.0"))

@@ -162,7 +162,7 @@ def test_a_run_that_ends_by_itself_just_then_is_not_called_cancelled(
     run_id = create(client, build_request())
     gate.wait_until_reached()
 
-    routes = importlib.import_module("dify_agent.server.dify.routes")
+    routes = importlib.import_module("dify_agent.server._dify.routes")
     monkeypatch.setattr(routes, "find_runs", lambda request: Late(find_runs(request), gate))
     refused = client.post(f"/runs/{run_id}/cancel")
 
@@ -322,7 +322,7 @@ def test_a_fault_of_the_server_s_own_is_not_explained(client, build_request, mon
     def break_down(_self, _request):
         raise RuntimeError("s3cret")
 
-    routes = importlib.import_module("dify_agent.server.dify.routes")
+    routes = importlib.import_module("dify_agent.server._dify.routes")
     monkeypatch.setattr(routes, "project_run", break_down)
     with httpx.Client(base_url=client.base_url) as other:
         answer = other.get(f"/runs/{create(client, build_request())}")
@@ -334,6 +334,6 @@ def test_a_client_that_goes_while_it_asks_is_no_fault(client, monkeypatch):
     async def leave(*_args):
         raise ClientDisconnect
 
-    routes = importlib.import_module("dify_agent.server.dify.routes")
+    routes = importlib.import_module("dify_agent.server._dify.routes")
     monkeypatch.setattr(routes, "read_json", leave)
     assert client.post("/runs", json={}).status_code == 400

@@ -5,7 +5,7 @@ from pydantic import ValidationError
 
 from dify_agent.plugin_daemon_transport import SilenceLimits
 from dify_agent.server import DifyAgentSettings
-from dify_agent.server.executor import build_layer_providers
+from dify_agent.server._executor import build_layer_providers  # noqa: PLC2701 - where the settings go
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from pydantic_ai.messages import BinaryContent, TextPart, ToolCallPart, UserProm
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.models.function import FunctionModel
 
-from dify_agent.server.recorder import RunRecorder
-from dify_agent.server.sink import ExecutionSink
-from dify_agent.server.steps import RunSteps
+from dify_agent.server._recorder import RunRecorder  # noqa: PLC2701 - the parts of an executor, around a model of the test
+from dify_agent.server._sink import ExecutionSink  # noqa: PLC2701 - likewise
+from dify_agent.server._steps import RunSteps  # noqa: PLC2701 - likewise
 from run_log import RunLog
 
 

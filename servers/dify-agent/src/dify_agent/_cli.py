@@ -35,8 +35,8 @@ def serve(settings: DifyAgentSettings) -> None:
     """Serve agent runs over HTTP. Each option is an environment variable, too: DIFY_AGENT_ and its name."""
     with command.listen(settings) as listener:
         # Who listens need not wait for these imports, which take a second: Dify gives up a server that is away for three.
-        from .server.dify.routes import build_dify_routes  # noqa: PLC0415
-        from .server.executor import DifyAgentExecutor  # noqa: PLC0415
+        from .server._dify.routes import build_dify_routes  # noqa: PLC0415
+        from .server._executor import DifyAgentExecutor  # noqa: PLC0415
 
         executor = DifyAgentExecutor(settings)
         routes = build_dify_routes(executor, settings)

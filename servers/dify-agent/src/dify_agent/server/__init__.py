@@ -2,7 +2,7 @@
 
 from dify_agent._settings import DifyAgentSettings
 
-from .executor import DifyAgentExecutor
+from ._executor import DifyAgentExecutor
 
 
 __all__ = ["DifyAgentExecutor", "DifyAgentSettings"]

@@ -18,11 +18,6 @@ from run_log import RunFeed
 from ._records import to_tool_return
 
 
-__all__ = [
-    "RunRecorder",
-]
-
-
 class RunRecorder:
     """The log of one attempt to execute a run.
 

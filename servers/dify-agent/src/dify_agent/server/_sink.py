@@ -15,13 +15,8 @@ from dify_agent.protocol import (
     TextDeltaEvent,
 )
 
-from .coalescing import TextCoalescer
-from .recorder import RunRecorder
-
-
-__all__ = [
-    "ExecutionSink",
-]
+from ._coalescing import TextCoalescer
+from ._recorder import RunRecorder
 
 
 # Fields that the server adds to each event itself.

@@ -11,12 +11,6 @@ from agent_server.executor import JsonObject, Usage
 from dify_agent.adapters.llm import PRICE_KEY
 
 
-__all__ = [
-    "sum_prices",
-    "sum_usage",
-]
-
-
 # A price for one token, and how many of them it is for: the same in each answer of a model.
 _UNITS: Final = (
     "prompt_unit_price",

@@ -17,15 +17,6 @@ from . import protocol_1, protocol_2
 from .requests import CancelRequest
 
 
-__all__ = [
-    "FIRST_CURSOR",
-    "format_cursor",
-    "parse_cursor",
-    "project_event",
-    "project_run",
-]
-
-
 FIRST_CURSOR: Final = "0-0"
 """The cursor before the first event."""
 

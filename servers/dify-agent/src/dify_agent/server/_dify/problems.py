@@ -16,13 +16,6 @@ from dify_agent.exceptions import DifyAgentError
 from .answers import Answer
 
 
-__all__ = [
-    "CodedError",
-    "Handler",
-    "QueryError",
-    "like_fastapi",
-]
-
 type Handler = Callable[[Request], Awaitable[Response]]
 """A function that answers a request."""
 

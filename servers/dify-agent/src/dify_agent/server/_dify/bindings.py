@@ -22,10 +22,6 @@ from .answers import Answer
 from .problems import CodedError, Handler, like_fastapi
 
 
-__all__ = [
-    "build_binding_routes",
-]
-
 type _Id = Annotated[str, Field(min_length=1)]
 
 

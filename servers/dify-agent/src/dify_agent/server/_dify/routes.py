@@ -30,7 +30,7 @@ from agent_server.http import (
 from agent_server.runs import FINISHED, NewRun, Run, StoredEvent, TooManyWatchersError
 from dify_agent._settings import DifyAgentSettings
 from dify_agent.dify_versions import METADATA_KEY, DifyVersion
-from dify_agent.server.executor import AGENT
+from dify_agent.server._executor import AGENT
 
 from .answers import Answer, dump_json
 from .bindings import build_binding_routes
@@ -38,11 +38,6 @@ from .events import FIRST_CURSOR, format_cursor, parse_cursor, project_event, pr
 from .model_parameters import add_model_parameters
 from .problems import QueryError, like_fastapi
 from .requests import CancelRequest, name_as_sent, read_run_request
-
-
-__all__ = [
-    "build_dify_routes",
-]
 
 
 _FIRST: Final = DifyVersion.parse("1.16.0")

@@ -12,11 +12,6 @@ from agent_server.executor import JsonObject
 from .layers import MODEL_KINDS
 
 
-__all__ = [
-    "add_model_parameters",
-]
-
-
 def add_model_parameters(
     request: JsonObject, parameters: Mapping[str, Mapping[str, Any]]
 ) -> JsonObject:

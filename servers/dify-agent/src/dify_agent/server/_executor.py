@@ -38,18 +38,12 @@ from dify_agent.runtime.runner import AgentRunRunner, validate_composition
 from dify_agent.runtime.waiting import RunResumption
 from stream_text import has_many_values, read_member
 
+from ._recorder import RunRecorder
+from ._sink import ExecutionSink
+from ._steps import RunSteps
+from ._usage import sum_prices, sum_usage
 from ._waits import build_waiting, read_resumption
-from .recorder import RunRecorder
-from .sink import ExecutionSink
-from .steps import RunSteps
-from .usage import sum_prices, sum_usage
 
-
-__all__ = [
-    "AGENT",
-    "DifyAgentExecutor",
-    "build_layer_providers",
-]
 
 AGENT: Final = "composition"
 """The name of the only agent, which each request describes itself."""

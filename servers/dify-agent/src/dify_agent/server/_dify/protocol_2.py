@@ -17,16 +17,6 @@ from . import protocol_1
 from .layers import CONTEXT_DEP, CONTEXT_KIND, MODEL_KIND, TOOLS_KIND, to_layer, to_layer_snapshot
 
 
-__all__ = [
-    "SCHEMA_VERSION",
-    "Composition",
-    "LayerRequest",
-    "RunRequest",
-    "Snapshot",
-    "build_snapshot",
-    "migrate_snapshot",
-]
-
 SCHEMA_VERSION: Final = 2
 """The version of compositions and snapshots."""
 

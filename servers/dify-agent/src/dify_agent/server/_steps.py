@@ -34,15 +34,10 @@ from agent_server.executor import Execution, TransientError
 from dify_agent.compositor import StepWork
 from dify_agent.protocol import ModelRequestStartedEvent
 
+from ._recorder import RunRecorder
 from ._records import TOOL_ERRORS, ToolRecord, dump_response, parse_response
+from ._sink import ExecutionSink
 from ._transient_errors import to_transient, to_transient_result
-from .recorder import RunRecorder
-from .sink import ExecutionSink
-
-
-__all__ = [
-    "RunSteps",
-]
 
 
 _DIGEST_DIGITS: Final = 16

@@ -12,13 +12,6 @@ from dify_agent.protocol import ProtocolModel
 from . import protocol_1, protocol_2
 
 
-__all__ = [
-    "CancelRequest",
-    "RunRequest",
-    "name_as_sent",
-    "read_run_request",
-]
-
 _PLACE: Final = re.compile(r"(?<=^composition\.layers\.)[0-9]+")
 
 type RunRequest = protocol_1.RunRequest | protocol_2.RunRequest

@@ -6,12 +6,6 @@ from typing import Any, override
 from agent_server.http import Answer as Base
 
 
-__all__ = [
-    "Answer",
-    "dump_json",
-]
-
-
 class Answer(Base):
     """An answer in JSON."""
 

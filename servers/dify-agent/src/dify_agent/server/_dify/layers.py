@@ -9,17 +9,6 @@ from typing import Any, Final
 from agent_server.executor import JsonObject
 
 
-__all__ = [
-    "CONTEXT_DEP",
-    "CONTEXT_KIND",
-    "MODEL_KIND",
-    "MODEL_KINDS",
-    "TOOLS_KIND",
-    "to_layer",
-    "to_layer_snapshot",
-]
-
-
 CONTEXT_KIND: Final = "dify.execution_context"
 """The type id of the layer that the layers with models, tools and knowledge depend on."""
 

@@ -16,16 +16,6 @@ from dify_agent.protocol import DeferredToolResultsPayload, LayerExitSignals, Pr
 from .layers import CONTEXT_KIND, MODEL_KIND, to_layer, to_layer_snapshot
 
 
-__all__ = [
-    "Composition",
-    "LayerRequest",
-    "LayerSnapshot",
-    "RunRequest",
-    "Snapshot",
-    "build_snapshot",
-]
-
-
 class LayerRequest(ProtocolModel):
     """The request for one layer; `RunLayerSpec` explains the type ids and `deps`.
 

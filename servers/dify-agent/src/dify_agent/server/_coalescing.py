@@ -5,10 +5,6 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 
-__all__ = [
-    "TextCoalescer",
-]
-
 _SECONDS: Final = 0.1
 _CHARACTERS: Final = 4096
 
