@@ -18,8 +18,8 @@ _MAX_CHARACTERS: Final = 300
 def find_finding(validator: Any, value: object) -> Any:
     """Return the outermost of jsonschema's findings about a value; None if there is none.
 
-    For a reference that leads nowhere or in a circle, or a broken pattern, jsonschema raises errors of many kinds; where nothing is found in 500,000 steps this raises a
-    `RecursionError`.
+    For a reference that leads nowhere or in a circle, or a broken pattern, jsonschema raises errors of many kinds;
+    where nothing is found in 500,000 steps this raises a `RecursionError`.
     """
     found: Any = None
     with limit_steps():
@@ -49,7 +49,9 @@ def find_findings(kind: Any, schema: JsonSchema, value: object) -> list[Any]:
 
 
 def validate_schema(schema: JsonSchema, *, field: str) -> None:
-    """Refuse what no value can be held against in bounded time. It needs the extra `schema`, without which only references and patterns are looked at.
+    """Refuse what no value can be held against in bounded time.
+
+    It needs the extra `schema`, without which only references and patterns are looked at.
 
     Args:
         schema: The schema.

@@ -1,4 +1,7 @@
-"""The hosted tools of the demonstration model: it searches the web and draws; the items of other tools come from the table as they go over the wire."""
+"""The hosted tools of the demonstration model: web search and image generation.
+
+The items of other tools come from the table as they go over the wire.
+"""
 
 import base64
 import hashlib
