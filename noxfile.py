@@ -103,7 +103,10 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Type-check all members strictly, and what calls them, and the programs of all pages and examples, as mypy sees it, too; `-- NAME` only that member."""
+    """Type-check all members, their callers, and the programs of all pages and examples, strictly.
+
+    `-- NAME` checks only that member.
+    """
     sync(session, "--all-packages", "--all-extras", "--group", "dev")
     python = f"{session.bin}/python"
     chosen = {name: MEMBERS[name] for name in session.posargs or MEMBERS}
@@ -162,7 +165,10 @@ def plugin(session: nox.Session, name: str) -> None:
 
 @nox.session
 def chain(session: nox.Session) -> None:
-    """Run agents through everything at once: dify-agent, `dify-host serve`, real plugins, the simulator; and our packages through the table of what may go wrong."""
+    """Run agents through everything at once: dify-agent, `dify-host serve`, real plugins, the simulator.
+
+    Our packages also go through the table of what may go wrong.
+    """
     sync(session, "--all-packages", "--all-extras")
     session.install("openai", "pytest")  # with the first Pydantic AI speaks the Responses API
     paths = "checks checks/chain checks/compatible workbench/dify-plugin-host/tests/exchanges tools"
@@ -174,7 +180,10 @@ def chain(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Write the reference of all packages to `build/reference`, or bring that of the same sources; fails where a public name is not described or a link leads nowhere."""
+    """Write the reference of all packages to `build/reference`, or take that of the same sources.
+
+    It fails if a public name is not described or a link leads nowhere.
+    """
     sync(session, "--all-packages", "--all-extras", "--group", "docs")
     session.run(*PYTEST, "-o", "pythonpath=docs/reference", "--quiet", "docs/reference")
     folder, place = ROOT / "build" / "reference", reference.find_place()
@@ -269,7 +278,10 @@ _CHROMIUM = "chromium-headless-shell"
 
 @nox.session(default=False)
 def browser(session: nox.Session) -> None:
-    """Try the page of runs and the page to talk to an agent in Chromium, which it installs where there is none; `-- --pictures` draws those of the READMEs anew."""
+    """Try the run page and the chat page in Chromium, which it installs if there is none.
+
+    `-- --pictures` draws the pictures of the READMEs anew.
+    """
     sync(session, "--all-packages", "--all-extras", "--group", "browser")
     if not (shutil.which(_CHROMIUM) or shutil.which("chromium")):
         root = () if os.geteuid() == 0 else ("sudo",)
@@ -292,7 +304,10 @@ def clients(session: nox.Session) -> None:
 
 @nox.session(name="dify-backend", default=False)
 def dify_backend(session: nox.Session) -> None:
-    """Have what `dify-agent serve` tells Dify read by the versions of Pydantic AI that Dify has had; `-- --checkout DIFY` tries Dify's own client, too."""
+    """Have the versions of Pydantic AI that Dify has had read what `dify-agent serve` sends.
+
+    `-- --checkout DIFY` tries Dify's own client, too.
+    """
     sync(session, "--package", "dify-agent", "--all-extras")
     session.install("pytest")
     paths = "pythonpath=checks/dify_backend checks/durability"
@@ -316,7 +331,10 @@ _JAVASCRIPT_FACES = (
 
 @nox.session(default=False)
 def faces(session: nox.Session) -> None:
-    """Try served agents with the clients that people have; `-- --open-responses CHECKOUT` runs the compliance tests of Open Responses too. Needs `npm`."""
+    """Try served agents with the clients that people have; `-- --open-responses CHECKOUT` runs the compliance tests of Open Responses too.
+
+    Needs `npm`.
+    """
     sync(session, "--all-packages", "--all-extras")
     session.install(*_FACES)
     place = Path(session.create_tmp())
@@ -334,7 +352,10 @@ def faces(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def compatible(session: nox.Session) -> None:
-    """Hold conversations through the gateways that people have, and ask servers' own classes about our requests, all in environments of their own (2 GB); `-- --ollama PROGRAM --llama-converter PROGRAM` tries these, too."""
+    """Hold conversations through common gateways, and ask servers' own classes about our requests.
+
+    All have environments of their own (2 GB); `-- --ollama PROGRAM --llama-converter PROGRAM` tries these, too.
+    """
     sync(session, "--all-packages", "--all-extras")
     session.install("anyio", "pytest")
     place = Path(session.create_tmp())
@@ -400,7 +421,10 @@ def postgresql(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def kills(session: nox.Session) -> None:
-    """Kill agent servers sixty times each, one and two of them, on SQLite and on PostgreSQL; then try kills, outages, backups, upgrades and new keys on both commands."""
+    """Kill agent servers sixty times each, alone and in pairs, on SQLite and PostgreSQL.
+
+    Then try kills, outages, backups, upgrades and new keys on both commands.
+    """
     if not session.posargs:
         _run_agent_server(session, "-m", "long", "-s", "tests/test_kills.py")
     sync(session, "--all-packages", "--all-extras")
@@ -438,7 +462,10 @@ _ON_TEMPORAL = {
 
 @nox.session(default=False)
 def temporal(session: nox.Session) -> None:
-    """Try agents and servers on Temporal's own server, which is built from its Go module: long runs, kills, versions, and the tests of routes of all servers. Needs `go`."""
+    """Try agents and servers on Temporal's own server: long runs, kills, versions, and the route tests of all servers.
+
+    The server is built from its Go module, which needs `go`.
+    """
     sync(session, "--all-packages", "--all-extras")
     session.install("anyio", "hypothesis", "openai", "psutil", "pytest", "standardwebhooks")
     folder = ROOT / ".nox" / "temporal-server"
@@ -554,7 +581,10 @@ _UNSTOPPED = (
 
 @nox.session(default=False)
 def strained(session: nox.Session) -> None:
-    """Run every check while its processes are stopped and resumed at random, then beside four busy processes; `-- -s "tests(gpt5-run-log)"` only that one."""
+    """Run every check while its processes are stopped and resumed at random, then beside four busy processes.
+
+    `-- -s "tests(gpt5-run-log)"` runs only that session.
+    """
     session.install("psutil")
     checks = (sys.executable, "-m", "nox", *session.posargs)
     spared = {"PYTEST_ADDOPTS": " ".join(f"--deselect=tests/{name}" for name in _UNSTOPPED)}
@@ -592,7 +622,11 @@ def tool_search(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def harness(session: nox.Session) -> None:
-    """Make the table of what agent harnesses do when everything misbehaves; `-- --tau2 CHECKOUT --official CHECKOUT` with all tasks and harnesses, `-- --harness NAME --mutation NAME` one cell with its transcript."""
+    """Make the table of what agent harnesses do when everything misbehaves.
+
+    `-- --tau2 CHECKOUT --official CHECKOUT` takes all tasks and harnesses, `-- --harness NAME --mutation NAME` makes
+    one cell and shows its transcript.
+    """
     sync(session, "--all-packages", "--all-extras")
     # Of the data's own requirements those of what is read of them.
     session.install("--no-deps", "bfcl-eval==2026.3.23")

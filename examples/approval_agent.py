@@ -1,6 +1,7 @@
 """An agent that asks before it sends money, and goes on after a restart: what waits for an answer lies in `waiting.db`, which gives it out once.
 
-`OPENAI_API_KEY=... APPROVAL_KEY=... python approval_agent.py "Send money: recipient Ann, euros 5"`, and after a restart without a question. `APPROVAL_KEY` has 16 letters or more that nobody else knows.
+`OPENAI_API_KEY=... APPROVAL_KEY=... python approval_agent.py "Send money: recipient Ann, euros 5"`, and after a restart
+without a question. `APPROVAL_KEY` has 16 letters or more that nobody else knows.
 """
 
 import os

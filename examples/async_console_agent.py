@@ -1,6 +1,7 @@
 """The console agent, asynchronous: its tools wait for each other no more than the console does.
 
-`OPENAI_API_KEY=... python async_console_agent.py`, with `gpt5-agent-driver` and `gpt5-responses` installed. `OPENAI_BASE_URL` may name another server, `RUN_LOG` a folder to log runs in.
+`OPENAI_API_KEY=... python async_console_agent.py`, with `gpt5-agent-driver` and `gpt5-responses` installed.
+`OPENAI_BASE_URL` may name another server, `RUN_LOG` a folder to log runs in.
 """
 
 import asyncio

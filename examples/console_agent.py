@@ -1,6 +1,7 @@
 """An agent on the console: two tools, streamed, its reasoning carried from turn to turn.
 
-`OPENAI_API_KEY=... python console_agent.py`, with `gpt5-agent-driver` and `gpt5-responses` installed. `OPENAI_BASE_URL` may name another server, `RUN_LOG` a folder to log runs in.
+`OPENAI_API_KEY=... python console_agent.py`, with `gpt5-agent-driver` and `gpt5-responses` installed. `OPENAI_BASE_URL`
+may name another server, `RUN_LOG` a folder to log runs in.
 """
 
 from contextlib import suppress

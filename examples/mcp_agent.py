@@ -1,6 +1,7 @@
 """An agent with the tools of an MCP server, which asks before one of them is called, and answers with a typed note.
 
-`OPENAI_API_KEY=... python mcp_agent.py "What time is it in Tokyo?"`. `MCP_SERVER` is the command of another server; the one for the time is fetched by uv.
+`OPENAI_API_KEY=... python mcp_agent.py "What time is it in Tokyo?"`. `MCP_SERVER` is the command of another server; the
+one for the time is fetched by uv.
 """
 
 import os

@@ -1,6 +1,7 @@
 """A team: an agent whose tools are agents, all under one budget.
 
-`OPENAI_API_KEY=... python team.py QUESTION`, with `gpt5-agent-driver` and `gpt5-responses` installed. `OPENAI_BASE_URL` may name another server, `RUN_LOG` a folder to log runs in.
+`OPENAI_API_KEY=... python team.py QUESTION`, with `gpt5-agent-driver` and `gpt5-responses` installed. `OPENAI_BASE_URL`
+may name another server, `RUN_LOG` a folder to log runs in.
 """
 
 import sys

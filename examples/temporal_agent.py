@@ -1,7 +1,9 @@
 """An agent on Temporal, whose runs outlive this program: a worker, a client that starts a run and watches it, and another that approves what it asks.
 
-Start Temporal, then in three shells `OPENAI_API_KEY=... python temporal_agent.py worker`, `python temporal_agent.py start "Send Ann 5 euros"` and `python temporal_agent.py approve`. `TEMPORAL` is its URL
-(`temporal://127.0.0.1:7233/default`). Stop and start the worker, or start a second one with another `PORT`: the run goes on.
+Start Temporal, then in three shells `OPENAI_API_KEY=... python temporal_agent.py worker`,
+`python temporal_agent.py start "Send Ann 5 euros"` and `python temporal_agent.py approve`. `TEMPORAL` is its URL
+(`temporal://127.0.0.1:7233/default`). Stop and start the worker, or start a second one with another `PORT`: the run
+goes on.
 """
 
 import os

@@ -40,7 +40,10 @@ async def wait_for(name):
 
 
 def script(*answers):
-    """Return a model that gives its answers one after the other, a text word by word; a text that begins with `@name` goes on there once the file of that name is made."""
+    """Return a model that gives its answers one after the other, a text word by word.
+
+    A text that begins with `@name` pauses until the file of that name exists.
+    """
 
     async def model(asked):
         made = sum(one.role == "assistant" for one in asked.messages)

@@ -1,4 +1,8 @@
-"""A run that meets all that can happen to one: a person is asked, a model gives up, the window fills, agents are called, tools are searched, results are read on, a budget is used up."""
+"""A run that meets all that can happen to one.
+
+A person is asked, a model gives up, the window fills, agents are called, tools are searched, results are read on, a
+budget is used up.
+"""
 
 import json
 from collections.abc import Iterable, Iterator

@@ -182,7 +182,7 @@ BLANK = "\u115f\u3164\u2800\ufe0f\u00a0\u202e\U000e0041"
 
 
 def asked(page, arguments, known, **more):
-    """Have the agent ask about a call with arguments other than those that are known, as agents that another program serves may, and return the question."""
+    """Have the agent ask about a call with unusual arguments, as agents of other programs may, and return the question."""
 
     def exchange(route):
         body = json.loads(route.request.post_data) | more

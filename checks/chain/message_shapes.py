@@ -1,4 +1,7 @@
-"""Thirty conversations with images, documents and sound in them, as Dify sends them, and what is to arrive at the server: six kinds of content at five places."""
+"""Thirty conversations as Dify sends them, and what the server should receive: six kinds of content at five places.
+
+The content is images, documents and sound.
+"""
 
 import base64
 import struct

@@ -1,4 +1,4 @@
-"""The thirty shapes of messages in whole runs of an agent: both kinds of plugins as processes, Dify's part between them, and the simulator behind them.
+"""The thirty shapes of messages in whole agent runs: both plugins as processes, Dify's part between them, the simulator behind them.
 
 With `--official` also our strategies with the official OpenAI plugin, and the official strategy with our model.
 """

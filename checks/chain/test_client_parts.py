@@ -1,4 +1,7 @@
-"""What a served agent's client says becomes no link and no file of the operator's account at the model's server, in whichever member of whichever part it is said."""
+"""Nothing that a served agent's client says becomes a link to, or a file of, the operator's account at the model's server.
+
+Whichever member of whichever part says it.
+"""
 
 from contextlib import suppress
 from itertools import product

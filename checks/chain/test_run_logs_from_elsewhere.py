@@ -1,4 +1,7 @@
-"""What docs/run-log-from-elsewhere.md says of Pydantic AI and of plain httpx; of openai-agents, which has an environment of its own, checks/clients does."""
+"""What docs/run-log-from-elsewhere.md says of Pydantic AI and plain httpx.
+
+Its openai-agents part needs an environment of its own: checks/clients has it.
+"""
 
 import re
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""What other libraries keep of a conversation goes on with ours: each holds it for real, with a picture, a document and tools, and our packages take it from there."""
+"""Conversations that other libraries have kept go on with our packages.
+
+Each library holds one for real, with a picture, a document and tools.
+"""
 
 import json
 import os

@@ -1,4 +1,7 @@
-"""Programs' own classes of a request, asked about our bodies: run in the environment `classes` with the name of one, it reads bodies as lines of JSON and prints what the class has against each that it refuses.
+"""Other programs' request classes, asked about our bodies.
+
+It runs in the environment `classes` with the name of a class, reads bodies as lines of JSON, and prints why the class
+refuses each that it does.
 
 The wheels of vLLM and SGLang are unpacked there without what they depend on, so that modules that need a GPU or a model are stood in for.
 """

@@ -1,4 +1,7 @@
-"""Conversations through gateways that others have written: LiteLLM's proxy before a server of the Responses API and before one of chat completions, ogx and smg."""
+"""Conversations through others' gateways: ogx, smg, and LiteLLM's proxy.
+
+The proxy stands before a server of the Responses API and before one of chat completions.
+"""
 
 import json
 

@@ -1,4 +1,7 @@
-"""The model behind every server: it looks at a picture, thinks, calls the tool, and says what came of it. It speaks chat completions and, by the simulator, the Responses API."""
+"""The model behind every server: it looks at a picture, thinks, calls the tool, and says what came of it.
+
+It speaks chat completions and, by the simulator, the Responses API.
+"""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""Agents at `/v1/responses` whose servers are killed: while they stream, while they wait for a person, between an answer and the next step, in that step."""
+"""Agents at `/v1/responses` whose servers are killed: while they stream, wait for a person, begin the next step, or make it."""
 
 import pytest
 from killing import kill_servers

@@ -1,4 +1,7 @@
-"""The three servers of agents, sent bodies of every shape and size at every route while others use them: each is taken or refused by the field, nobody waits, no run is lost."""
+"""The three agent servers, sent bodies of every shape and size at every route while others use them.
+
+Each is taken, or refused with the field's name; nobody waits, and no run is lost.
+"""
 
 import json
 import re

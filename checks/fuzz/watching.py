@@ -56,8 +56,8 @@ class Seen:
 
     Attributes:
         process: The server's process.
-        seconds: The longest time that `/health` was held up by the server itself, and what was sent meanwhile. Where the machine is busy it is the server's
-            own work in that time that counts, so that it means the same.
+        seconds: The longest time that `/health` was held up by the server itself, and what was sent meanwhile. Where
+            the machine is busy it is the server's own work in that time that counts, so that it means the same.
         waited_seconds: The longest that it took by the clock.
         megabytes: The most by which memory rose during one body and its run, and the body.
         runs: How many runs of others have ended as they should.

@@ -1,7 +1,7 @@
 """The scripted model: what it says next stands in what it is told, and it knows nothing else.
 
-Each result of a tool begins with a receipt. The model calls what it has read no receipt of, at most three times each, and then says what came of it. Where a mutation changes
-what it says it does so once; asked again it says what is right.
+Each result of a tool begins with a receipt. The model calls what it has read no receipt of, at most three times each,
+and then says what came of it. Where a mutation changes what it says it does so once; asked again it says what is right.
 """
 
 import json

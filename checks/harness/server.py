@@ -1,7 +1,8 @@
 """One server for all harnesses: the model, played by the simulator, and the tools.
 
-A relay stands before the simulator. It knows by a request's text which run it belongs to, asks the simulator for the fault that is due, and changes the events where the
-simulator has no fault for it. The tools of all harnesses are one request to it, so that what was called, and with what, is seen in one place.
+A relay stands before the simulator. It knows by a request's text which run it belongs to, asks the simulator for the
+fault that is due, and changes the events where the simulator has no fault for it. The tools of all harnesses are one
+request to it, so that what was called, and with what, is seen in one place.
 """
 
 import base64

@@ -1,8 +1,10 @@
 """Tasks of others as scripts: what is asked, the tools with the state behind them, and the gold calls.
 
-From BFCL the multi-turn set `base` and the live sets with one function or several, as the package bfcl-eval that is installed holds them (Apache-2.0); from tau2-bench
-the domain retail, from a checkout (MIT). Nothing of either is kept here. What a multi-turn task's user says turn by turn is asked at once, so that every harness gets one
-question, and its gold calls are made one to an answer, since each stands on the one before. A live task has no state but the calls that were made.
+From BFCL the multi-turn set `base` and the live sets with one function or several, as the package bfcl-eval that is
+installed holds them (Apache-2.0); from tau2-bench the domain retail, from a checkout (MIT). Nothing of either is kept
+here. What a multi-turn task's user says turn by turn is asked at once, so that every harness gets one question, and its
+gold calls are made one to an answer, since each stands on the one before. A live task has no state but the calls that
+were made.
 """
 
 import ast

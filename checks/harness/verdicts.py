@@ -13,8 +13,9 @@ type Verdict = Literal[
 ]
 """What a run came to.
 
-`gold` and `told` as in `mutations.toml`, in this order of what is better. The rest is wrong: it broke off with an error where it could have gone on, or died; the model gave up, because
-of what it was told or not told; it hung; a tool was called with what the model had not asked for; the person was told what is not so, or nothing.
+`gold` and `told` as in `mutations.toml`, in this order of what is better. The rest is wrong: it broke off with an error
+where it could have gone on, or died; the model gave up, because of what it was told or not told; it hung; a tool was
+called with what the model had not asked for; the person was told what is not so, or nothing.
 """
 
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict.__value__)

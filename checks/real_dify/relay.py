@@ -1,7 +1,8 @@
 """What graphon takes for `slim`: hands each call on to the daemon that the environment names, and its frames back.
 
-The real `slim` is a program of the daemon's, and names a plugin by its unique identifier; this one names it by its id, as Dify does. As Dify does, too,
-it reads a structured answer out of the text, which graphon leaves to whoever calls the model.
+The real `slim` is a program of the daemon's, and names a plugin by its unique identifier; this one names it by its id,
+as Dify does. As Dify does, too, it reads a structured answer out of the text, which graphon leaves to whoever calls the
+model.
 
 Source: `pkg/slim` of langgenius/dify-plugin-daemon at bdb5642a, and `core/llm_generator/output_parser/structured_output.py` of
 langgenius/dify at 02b5705b. It is started for every call, and so imports little.

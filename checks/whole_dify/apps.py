@@ -173,7 +173,10 @@ class Apps:
         failed: str | None = None,
         aggregated: bool = False,
     ) -> Service:
-        """Make a chatflow of one node, which it names `node`, that shows what comes out of it, by an aggregator of variables if that is said, or what is said on its fail branch."""
+        """Make a chatflow of one node, named `node`, that shows its output, or what its fail branch says.
+
+        On request the output comes through a variable aggregator.
+        """
         nodes = {"start": ("start", {"variables": []}), "node": (kind, node)}
         shown = f"node.{output}"
         if aggregated:

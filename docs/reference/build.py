@@ -1,7 +1,8 @@
 """Write the reference of all packages to a folder, as pages that need neither server nor network: `python docs/reference/build.py FOLDER`.
 
-Each package is one page: its README, then its public names from their docstrings. Beside them lie the pages of `docs/` and the examples. It ends with an error,
-and says what, where a public name has no docstring, a name of ours in backticks does not exist, or a link leads nowhere.
+Each package is one page: its README, then its public names from their docstrings. Beside them lie the pages of `docs/`
+and the examples. It ends with an error, and says what, where a public name has no docstring, a name of ours in
+backticks does not exist, or a link leads nowhere.
 """
 
 import ast

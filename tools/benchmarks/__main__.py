@@ -1,4 +1,7 @@
-"""Run the benchmark: `python -m benchmarks [--official PATH] [--repetitions N] [--only streams|runs|images|agents|long|memory|page|server|capacity]`."""
+"""Run the benchmark: `python -m benchmarks [--official PATH] [--repetitions N] [--only NAME]`.
+
+The names: streams, runs, images, agents, long, memory, page, server and capacity.
+"""
 
 import argparse
 import asyncio

@@ -1,7 +1,7 @@
 """The simulator in a process of its own, with the script of an agent run: a line on stdin asks for what came since the last one.
 
-It builds and checks every response, which only it pays for: the agents' processor time is read from the system, and each request is told with the time at which
-it came.
+It builds and checks every response, which only it pays for: the agents' processor time is read from the system, and
+each request is told with the time at which it came.
 """
 
 import json

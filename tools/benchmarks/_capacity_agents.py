@@ -1,4 +1,7 @@
-"""Agents whose models and tools answer at once, so that a server of them can be measured: `calls-10` makes ten model calls, and nine of a tool in between."""
+"""Agents whose models and tools answer at once, so that a server of them can be measured.
+
+`calls-10` makes ten model calls, and nine of a tool in between.
+"""
 
 import base64
 import json

@@ -1,4 +1,7 @@
-"""What a served run of dify-agent needs around it: `… daemon` answers its model calls, `… alone URL N` tells what each of N runs costs without any server."""
+"""What a served run of dify-agent needs around it.
+
+`… daemon` answers its model calls, `… alone URL N` prints what each of N runs costs without any server.
+"""
 
 import asyncio
 import json

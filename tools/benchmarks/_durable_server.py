@@ -1,4 +1,7 @@
-"""A server of small agents, to be measured: `python -m benchmarks._durable_server --database … --port 0`, or `… alone N` for what each of N runs costs without any engine."""
+"""A server of small agents, to be measured: `python -m benchmarks._durable_server --database … --port 0`.
+
+`… alone N` prints what each of N runs costs without any engine.
+"""
 
 import asyncio
 import sys

@@ -21,7 +21,10 @@ _STATIC = "() => performance.getEntriesByType('resource').filter((one) => one.na
 
 
 def measure_page(repetitions: int, report: Callable[[str], None]) -> str:
-    """Return a table of what a page of a run of 30 rounds and 5 MB takes, each time in a new browser context, with a server that has read nothing yet."""
+    """Return a table of what a page of a run of 30 rounds and 5 MB takes.
+
+    Each time in a new browser context, with a server that has read nothing yet.
+    """
     figures: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
         folder = Path(name)

@@ -1,4 +1,6 @@
-"""A relay in a process of its own between a client and a server: it makes a round trip as long as wanted, with a window that is always open or begins anew with each request, and counts.
+"""A relay in a process of its own between a client and a server, which counts.
+
+It makes a round trip as long as wanted, with a window that is always open or begins anew with each request.
 
 A line on stdin asks for what passed since the last one.
 """

@@ -18,7 +18,10 @@ _PREPARATION_SECONDS = 2  # Dify seldom calls a plugin in the moment in which it
 
 
 async def measure_streams(pair: Pair, server: str) -> Figures:
-    """Start the model plugin, call it once when it has had time to prepare, then with many streams as fast as they go, then with as many paced ones."""
+    """Start the model plugin and measure one call, then many streams at full speed, then as many paced ones.
+
+    It has had time to prepare before the first.
+    """
     started = time.perf_counter()
     async with pair.model_plugin() as plugin:
         start_seconds = time.perf_counter() - started

@@ -2,7 +2,8 @@
 
     uv run python tools/benchmarks/token_counts.py FOLDER...
 
-A folder holds `NAME.request.json` beside `NAME.response.json` or `NAME.sse`, at any depth. Requests whose conversation is partly at the server are left out.
+A folder holds `NAME.request.json` beside `NAME.response.json` or `NAME.sse`, at any depth. Requests whose conversation
+is partly at the server are left out.
 """
 
 import json

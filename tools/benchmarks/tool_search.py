@@ -1,7 +1,8 @@
 """Measure the tool search on the functions of the Berkeley function calling leaderboard: `python -m benchmarks.tool_search`.
 
-The data are those of the package bfcl-eval that is installed: the functions of `live_multiple`, one per name, and its users' questions as queries. Nothing of it is kept.
-The weights of the ranking were chosen on the questions about one half of the sets of functions; the other half is the held-out one.
+The data are those of the package bfcl-eval that is installed: the functions of `live_multiple`, one per name, and its
+users' questions as queries. Nothing of it is kept. The weights of the ranking were chosen on the questions about one
+half of the sets of functions; the other half is the held-out one.
 """
 
 import json

@@ -1,4 +1,7 @@
-"""What the documents say of installing, tried line by line with the wheels of this checkout, which are built once; and what each README shows first."""
+"""The documents' install lines, each tried with the wheels of this checkout, and the first block of each README.
+
+The wheels are built once.
+"""
 
 import json
 import os
@@ -272,7 +275,10 @@ class Reader:
 
     @contextmanager
     def following(self, language: str, text: str) -> Iterator[str]:
-        """Run a block as its language says: to its end, or until a server of it tells its address and as long as this lasts; give out what it printed."""
+        """Run a block as its language says, and return its output.
+
+        To its end, or, if it starts a server, until the server prints its address and as long as the context lasts.
+        """
         if language in {"py", "python"}:
             (self.folder / "example.py").write_text(text, "utf-8")
             text = "python example.py"

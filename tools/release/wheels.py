@@ -5,8 +5,9 @@
 
 `uv run tools/release/wheels.py --sdist packages/NAME` builds what is published of one package, without constraints.
 
-A package is built from a copy whose README stands on its own: on an index no relative link leads anywhere, nor does an anchor of the page. Links lead to
-`repository` of `[tool.dify-plugins]` in the root pyproject.toml, which the owner fills in; while it is empty they stay as they are.
+A package is built from a copy whose README stands on its own: on an index no relative link leads anywhere, nor does an
+anchor of the page. Links lead to `repository` of `[tool.dify-plugins]` in the root pyproject.toml, which the owner
+fills in; while it is empty they stay as they are.
 """
 
 import argparse

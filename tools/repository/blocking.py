@@ -18,10 +18,11 @@ ROOT = Path(__file__).parents[2]
 _RESPONSES = "packages/gpt5-responses/src/gpt5_responses"
 _SERVER_CLIENT = "servers/agent-server/src/agent_server/_client"
 _DRIVER = "packages/agent-driver/src/agent_driver"
-_DRIVE = """The tools of a round run at once, each in a thread of its own. Whoever holds the generator may stop at any event and close it: the model's answer is let
-    go of, and so are tools that still run. What the model's client raises ends the run with its text, and goes to the log `agent_driver` whole; so
-    does what tools raise, of which the model reads only that they failed. What is no `Exception`, such as `SystemExit`, ends a tool alone, and leaves through
-    the generator where the model's client raises it."""
+_DRIVE = """The tools of a round run at once, each in a thread of its own. Whoever holds the generator may stop at any event
+    and close it: the model's answer is let go of, and so are tools that still run. What the model's client raises ends
+    the run with its text, and goes to the log `agent_driver` whole; so does what tools raise, of which the model reads
+    only that they failed. What is no `Exception`, such as `SystemExit`, ends a tool alone, and leaves through the
+    generator where the model's client raises it."""
 
 TWINS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     f"{_RESPONSES}/_async_client.py": (
@@ -65,8 +66,9 @@ TWINS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     f"{_DRIVER}/_async_drive.py": (
         f"{_DRIVER}/_drive.py",
         {
-            """As `drive`, in the running event loop: tools with `async` run as tasks, the others in threads, and so does a model whose answer is an ordinary iterable. When
-    the task that reads the events is cancelled, or the generator is closed with `aclose`, everything that runs is let go of.""": _DRIVE,
+            """As `drive`, in the running event loop: tools with `async` run as tasks, the others in threads, and so does a model
+    whose answer is an ordinary iterable. When the task that reads the events is cancelled, or the generator is closed
+    with `aclose`, everything that runs is let go of.""": _DRIVE,
             "If an argument is of a kind that cannot be it.": "If an argument is of a kind that cannot be it, or, with the first request, if the model has to be awaited.",
             "adrive": "drive",
             "aclosing": "closing",

@@ -1,7 +1,9 @@
-"""Write the Python programs of all pages into a folder, where type checkers read them: `python tools/repository/programs.py FOLDER` prints their paths.
+"""Write the Python programs of all pages into a folder, where type checkers read them.
 
-A program is a block that uses no name which it does not define. Where the blocks of a page build on one another, the page is one. What imports something that is
-not installed, such as another framework, is none.
+`python tools/repository/programs.py FOLDER` prints their paths.
+
+A program is a block that uses no name which it does not define. Where the blocks of a page build on one another, the
+page is one. What imports something that is not installed, such as another framework, is none.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""Two rules for docstrings that the linter does not have: CONTRIBUTING.md, "Docstrings"."""
+"""Three rules for docstrings that the linter does not have: CONTRIBUTING.md, "Docstrings"."""
 
 import ast
 import re
@@ -21,13 +21,20 @@ _NO_NOUN = re.compile(
 )
 _Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 _ERROR = re.compile(r"`?[A-Za-z_][\w.]*`?: If \S")
+_LONGEST = 150
 
 
 def find_faults(code: str) -> Iterator[str]:
-    """Iterate over the docstrings of classes that are no noun phrase, and the `Raises:` entries without a condition."""
-    if "class " not in code and "Raises:" not in code:
+    """Iterate over the docstrings of classes that are no noun phrase, the `Raises:` entries without a condition, and the lines that are too long."""
+    lines = code.split("\n")
+    long = {number for number, line in enumerate(lines, 1) if len(line) > _LONGEST}
+    if not long and "class " not in code and "Raises:" not in code:
         return  # as half of all modules, and to parse them takes the longest
-    for node in _iter_definitions(ast.parse(code)):
+    tree = ast.parse(code)
+    for text in _iter_texts(tree) if long else ():
+        for number in sorted(long.intersection(range(text.lineno, (text.end_lineno or 0) + 1))):
+            yield f"{number}: expected at most {_LONGEST} characters in a line of a docstring, got {len(lines[number - 1])}"
+    for node in _iter_definitions(tree):
         docstring = ast.get_docstring(node) or ""
         if isinstance(node, ast.ClassDef) and _NO_NOUN.match(docstring):
             yield f"{node.lineno}: expected a noun phrase, got {docstring.splitlines()[0]!r}"
@@ -45,6 +52,13 @@ def _iter_definitions(node: ast.AST) -> Iterator[_Definition]:
             yield from _iter_definitions(child)
 
 
+def _iter_texts(tree: ast.AST) -> Iterator[ast.Expr]:
+    """Iterate over the docstrings of a module, those of attributes included."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            yield node
+
+
 def _raises_entries(docstring: str) -> Iterator[str]:
     _, _, section = docstring.partition("\nRaises:\n")
     for line in section.splitlines():
@@ -54,7 +68,7 @@ def _raises_entries(docstring: str) -> Iterator[str]:
             yield line.strip()
 
 
-def test_classes_are_noun_phrases_and_errors_have_their_condition() -> None:
+def test_docstrings_follow_the_rules() -> None:
     modules = list_files(".py")
     texts = {path: (ROOT / path).read_text(encoding="utf-8") for path in modules}
 
@@ -109,3 +123,20 @@ def test_an_error_without_its_condition_is_found(entry: str, keyword: str) -> No
 
 def test_a_function_may_begin_with_a_verb() -> None:
     assert list(find_faults('def hold():\n    """Hold."""\n')) == []
+
+
+@pytest.mark.parametrize(
+    "opening", ["", "LIMIT = 5\n", "class Tool:\n    ", "def test_tool() -> None:\n    "]
+)
+def test_only_a_docstring_s_line_over_150_characters_is_found(opening: str) -> None:
+    indent = opening.rpartition("\n")[2]
+
+    def write(length: int) -> str:
+        return f'{opening}"""A tool.\n\n{indent}{"a" * (length - len(indent))}\n{indent}"""\n# {"a" * 150}\n'
+
+    assert list(find_faults(write(150))) == []
+    [fault] = find_faults(write(151))
+    assert (
+        fault
+        == f"{opening.count('\n') + 3}: expected at most 150 characters in a line of a docstring, got 151"
+    )

@@ -1,4 +1,4 @@
-"""The pages show by its number what plugin B does: there is one list of characters that cannot be seen, and two regular expressions that say the same."""
+"""The invisible characters are one list, whose numbers the pages show, and two regular expressions agree with it."""
 
 import importlib.util
 import re

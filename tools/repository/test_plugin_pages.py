@@ -1,4 +1,7 @@
-"""What a user reads of a plugin in Dify: its README in three languages says the same, with the words of the form, and leads nowhere outside the package."""
+"""What a user reads of a plugin in Dify: its README in three languages.
+
+All say the same, with the words of the form, and lead nowhere outside the package.
+"""
 
 import re
 from pathlib import Path

@@ -54,7 +54,9 @@ def share_bytecode(environment: Path) -> None:
 
 
 def _link_bytecode(source: Path, target: Path, *, everywhere: bool) -> None:
-    """Link the bytecode of each `__pycache__` below `source` to its place below `target`, and replace none; unless `everywhere`, only where the package is.
+    """Link the bytecode of each `__pycache__` below `source` to its place below `target`; replace none.
+
+    Unless `everywhere`, only where the package is.
 
     Each session looks, and nearly always there is nothing to link.
     """

@@ -1,7 +1,8 @@
 """What the programs of all harnesses have in common, with nothing but the standard library: cases come in, how each run ended goes out.
 
-`serve(answer)` reads a case from each line of standard input and runs `answer` with it, any number at once, and writes a line for each run that has ended. `answer` returns the text that
-the person gets, and raises whatever the harness raises.
+`serve(answer)` reads a case from each line of standard input and runs `answer` with it, any number at once, and writes
+a line for each run that has ended. `answer` returns the text that the person gets, and raises whatever the harness
+raises.
 """
 
 import asyncio
@@ -37,7 +38,8 @@ class Case:
         instruction: The instruction.
         tools: The tools as data.
         asks: The name of the tool that needs a person's leave, which is not given; empty for none.
-        open_call: The call of an earlier answer of the model, `call_id`, `name` and `arguments`, that a dead process left without a result; None for none.
+        open_call: The call of an earlier answer of the model, `call_id`, `name` and `arguments`, that a dead process
+            left without a result; None for none.
     """
 
     question: str

@@ -1,4 +1,7 @@
-"""Two Dify plugins through our host, ours or the official ones: `with_plugins.py MODEL_PLUGIN AGENT_PLUGIN STRATEGY`, each a folder, `{official}` for the checkout of theirs."""
+"""Two Dify plugins through our host: `with_plugins.py MODEL_PLUGIN AGENT_PLUGIN STRATEGY`.
+
+Each is a folder, with `{official}` for the checkout of the official ones.
+"""
 
 import json
 import os

@@ -1,4 +1,7 @@
-"""Tests of models/openai of langgenius/dify-official-plugins at 7af22831, against a simulated server: the fixture `responses_simulator` is gpt5-simulator's."""
+"""Tests of models/openai of langgenius/dify-official-plugins at 7af22831, against a simulated server.
+
+The fixture `responses_simulator` is gpt5-simulator's.
+"""
 
 import pytest
 

@@ -66,7 +66,10 @@ def send(request: StepRequest) -> StepRequest:
 
 
 def merged(events: Any) -> list[Any]:
-    """Return events as they are the same however a run is played: text next to text as one, behind what was thought meanwhile, and nothing that is new in each."""
+    """Return events in a form that is the same however a run is played.
+
+    Adjacent texts are one, behind the thoughts among them, and nothing in them is new each time.
+    """
     found: list[Any] = []
     for is_shown, group in groupby(
         events, lambda event: isinstance(event, ShowText | ShowReasoning)

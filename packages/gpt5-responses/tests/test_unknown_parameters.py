@@ -92,7 +92,10 @@ def without(body: Mapping[str, Any], *paths: str) -> dict[str, Any]:
 
 
 class Picky(Wire):
-    """A server that refuses a request that has a field, as its instructions say: pairs of a path, and an error or its message; a value of a list by its name."""
+    """A server that refuses a request with certain fields, as its instructions say.
+
+    They are pairs of a path, and an error or its message; a value of a list is named by itself.
+    """
 
     def __init__(self) -> None:
         super().__init__(self._reply)

@@ -1,4 +1,7 @@
-"""Images and files that a server does not take: the request is sent once more with those of tools in a user's message, then with a sentence for each."""
+"""Images and files that a server does not take.
+
+The request is sent once more with those of tools in a user's message, then with a sentence for each.
+"""
 
 import json
 import tomllib

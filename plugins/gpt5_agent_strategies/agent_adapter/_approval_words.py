@@ -127,8 +127,8 @@ def build_question(
 ) -> str:
     """Return the question, in the language in which the person has written last.
 
-    Its explanation of how to answer has brackets, and it ends with a quotation: Dify's page repairs text that has only partly arrived, and drops everything after the beginning of a
-    picture or a tag unless a `)` or `>` follows.
+    Its explanation of how to answer has brackets, and it ends with a quotation: Dify's page repairs text that has only
+    partly arrived, and drops everything after the beginning of a picture or a tag unless a `)` or `>` follows.
 
     Args:
         calls: The calls, as they would be made.

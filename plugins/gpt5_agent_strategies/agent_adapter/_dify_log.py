@@ -37,8 +37,8 @@ _Status = AgentInvokeMessage.LogMessage.LogStatus
 class DifyLog:
     """The log messages of one run.
 
-    The administrator decides whether they hold texts, arguments and results, redacted, or only their sizes; and whether the end of a call names its provider, for whose
-    icon Dify lists all plugins and tools before anything else is sent.
+    The administrator decides whether they hold texts, arguments and results, redacted, or only their sizes; and whether
+    the end of a call names its provider, for whose icon Dify lists all plugins and tools before anything else is sent.
 
     Args:
         turn: The turn.

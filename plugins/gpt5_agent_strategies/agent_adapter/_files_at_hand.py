@@ -81,8 +81,8 @@ class FileAtHand:
 class FilesAtHand(Mapping[str, Callable[[], Any]]):
     """The files of a run, by the names that the model chooses them by.
 
-    Those of the conversation come first, in order, so that they keep their names from run to run; those of tools follow as they come. Only the newest of
-    their bytes are held.
+    Those of the conversation come first, in order, so that they keep their names from run to run; those of tools follow
+    as they come. Only the newest of their bytes are held.
 
     Attributes:
         are_offered: Whether a tool takes files, so that the model gets their names.

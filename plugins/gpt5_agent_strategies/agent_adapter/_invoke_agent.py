@@ -1,4 +1,7 @@
-"""The entry points: `strategies/` calls `invoke_agent` for each run, `main.py` the others for requests that never become a run and lines that are too long."""
+"""The entry points: `strategies/` calls `invoke_agent` for each run, `main.py` the others.
+
+Those are for requests that never become a run and for lines that are too long.
+"""
 
 import os
 from collections.abc import Generator, Iterator, Mapping

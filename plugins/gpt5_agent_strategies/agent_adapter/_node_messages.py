@@ -101,7 +101,10 @@ class NodeMessages:
                 pass
 
     def _escape(self, text: str, run: AgentRun) -> str:
-        """Return a text of a run, escaped so that it cannot hide a question behind it. An answer by a schema is not Markdown and comes last, so it stays unchanged."""
+        """Return a text of a run, escaped so that it cannot hide a question behind it.
+
+        An answer by a schema is not Markdown and comes last, so it stays unchanged.
+        """
         is_value = self._parameters.answer_schema and run.state == "finished"
         is_plain = self._parameters.approval_rules is None or is_value
         return text if is_plain else self._guard.feed(text)

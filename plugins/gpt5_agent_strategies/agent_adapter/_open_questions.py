@@ -104,8 +104,8 @@ class UserAnswer:
 class OpenQuestions:
     """The questions of one node in one conversation with one user, of which at most one is open.
 
-    Each call is stored with a seal: an HMAC of the tool's identity in Dify, its parameters, and the values that it gets without the model. If the seal is different
-    when the person says yes, the call is not made.
+    Each call is stored with a seal: an HMAC of the tool's identity in Dify, its parameters, and the values that it gets
+    without the model. If the seal is different when the person says yes, the call is not made.
 
     Args:
         turn: The turn.
@@ -118,7 +118,8 @@ class OpenQuestions:
         lost: Why the open question is not taken up, if it is not.
 
     Raises:
-        ParameterError: If a rule names no tool, or a path that its tool cannot have, or if there is no conversation, no user or no storage to ask with.
+        ParameterError: If a rule names no tool, or a path that its tool cannot have, or if there is no conversation, no
+            user or no storage to ask with.
     """
 
     def __init__(self, turn: Turn, rules: ApprovalRules) -> None:
@@ -144,7 +145,8 @@ class OpenQuestions:
     def take(self) -> UserAnswer | None:
         """Take the open question out of the storage, and return the person's answer to it; None if there is no question.
 
-        It is deleted before anything follows from it. If the conversation has gone on without it, it is dropped; if it has to be asked again, it stays.
+        It is deleted before anything follows from it. If the conversation has gone on without it, it is dropped; if it
+        has to be asked again, it stays.
 
         Raises:
             ParameterError: If the storage cannot be used.
@@ -289,8 +291,8 @@ class _LostError(Exception):
 def _check(question: Question, reply: Reply, history: Sequence[Any]) -> None:
     """Raise an error if a message cannot answer a question: because other messages came in between, or because it has expired.
 
-    If the node remembers nothing, the message must differ from the one that led to the question: an equal one may be the same turn, made again or by another
-    node with these settings, and a yes to one call is not a yes to the next.
+    If the node remembers nothing, the message must differ from the one that led to the question: an equal one may be
+    the same turn, made again or by another node with these settings, and a yes to one call is not a yes to the next.
 
     Raises:
         _LostError: If it cannot.

@@ -162,7 +162,9 @@ def _read_iterations(value: object) -> int:
 
 
 def _read_budgets(given: Mapping[str, Any], model: Model) -> tuple[Budgets, tuple[str, ...]]:
-    """Read the budgets, and a line for each that is above its range, which is cut to the maximum. Each may be missing, None or 0, which means no limit; numbers may be text.
+    """Read the budgets, and a line for each that is above its range, which is cut to the maximum.
+
+    Each may be missing, None or 0, which means no limit; numbers may be text.
 
     Raises:
         ParameterError: If one is negative or not a number, or is a cost budget for a model without prices.
@@ -212,7 +214,9 @@ def refuse_rules(sentence: str) -> ParameterError:
 
 
 def _read_fallback(raw: object, model: Model) -> Model | None:
-    """Read the parameter: `author/plugin/provider/model`, a model's name alone, or a selector, as JSON or as Dify dumps it. None if no model is named.
+    """Read the parameter: `author/plugin/provider/model`, a model's name alone, or a selector, as JSON or as Dify dumps it.
+
+    None if no model is named.
 
     Facts that Dify does not provide are taken from `model` if both have the same provider; another provider's model is assumed to read only text.
 

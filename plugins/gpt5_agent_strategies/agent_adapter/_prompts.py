@@ -142,8 +142,9 @@ def _kind(part: PromptMessageContent) -> str:
 def to_prompt(message: Message) -> PromptMessage:
     """Translate a message of a request.
 
-    A model's payload goes into a part of the content if the model's plugin asks for that, because the daemon refuses it on the message itself, and some
-    providers' plugins cannot read content in parts. Content is never null, which the daemon refuses, too.
+    A model's payload goes into a part of the content if the model's plugin asks for that, because the daemon refuses it
+    on the message itself, and some providers' plugins cannot read content in parts. Content is never null, which the
+    daemon refuses, too.
 
     Source: docs/contracts/gpt5-agent-strategies.md, B17.
     """

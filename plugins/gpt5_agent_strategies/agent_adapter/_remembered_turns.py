@@ -1,11 +1,13 @@
 """Turns that a node remembers: its calls, their results, reasoning and answers, in the place of the texts that are all Dify's memory has of them.
 
-Dify's storage has no list, no expiry and no compare-and-set, and a value over the quota is stored although storing it raises. So all turns of one scope
-(`_storage_scope`) are one entry of bounded size, and the entries lie in a fixed number of slots: a later conversation overwrites an earlier one in the same slot, and
-questions for approval always find room. Whatever is lost costs the memory and never the turn.
+Dify's storage has no list, no expiry and no compare-and-set, and a value over the quota is stored although storing it
+raises. So all turns of one scope (`_storage_scope`) are one entry of bounded size, and the entries lie in a fixed
+number of slots: a later conversation overwrites an earlier one in the same slot, and questions for approval always find
+room. Whatever is lost costs the memory and never the turn.
 
-A history has no ids. A turn is found again by keyed digests of the messages that it is seen as, from the end of the history back, and each turn names the one
-before it. So an edited or regenerated message finds nothing, and two nodes that share an entry find their own turns.
+A history has no ids. A turn is found again by keyed digests of the messages that it is seen as, from the end of the
+history back, and each turn names the one before it. So an edited or regenerated message finds nothing, and two nodes
+that share an entry find their own turns.
 """
 
 import hmac
@@ -177,7 +179,9 @@ class RememberedTurns:
             candidates = [one for one in turns if one.name == turn.before]
 
     def _bound(self, found: Sequence[_Found]) -> Sequence[_Found]:
-        """Return all turns if the model has room for them beside the turn that begins; else only the newest, and room for some more before it is full again.
+        """Return all turns if the model has room for them beside the new turn; else only the newest ones.
+
+        Those leave room for some more before it is full again.
 
         Else a conversation that has outgrown its model would be summed up in each turn, or refused.
         """
@@ -291,7 +295,10 @@ def _read_text(prompt: PromptMessage) -> str:
 
 
 def _without_sentences(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages of a turn without what its run has said to the model by itself: about budgets, the schema, or an answer that had to be repaired, which goes too."""
+    """Return the messages of a turn without what its run has told the model by itself.
+
+    About budgets, the schema, or an answer that had to be repaired, which goes too.
+    """
     kept = [*messages[:1]]
     for message in messages[1:]:
         if message.role != "user":

@@ -53,10 +53,12 @@ class Settings:
         tool_search_from: The number of tools from which on the model searches them. `GPT5_AGENT_TOOL_SEARCH_FROM`, 1 to 10,000.
         files_root: The only folder that tools may show images from. `GPT5_AGENT_FILES_ROOT`, an absolute path.
         approval_seconds: How long to wait for a person's answer. `GPT5_AGENT_APPROVAL_SECONDS`, 1 to 2,592,000.
-        memory_bytes: How many bytes the remembered turns of a conversation may take in Dify's storage. `GPT5_AGENT_MEMORY_BYTES`, 10,000 to 2,600,000.
+        memory_bytes: How many bytes the remembered turns of a conversation may take in Dify's storage.
+            `GPT5_AGENT_MEMORY_BYTES`, 10,000 to 2,600,000.
         snapshot_secret: The secret that signs runs in Dify's storage. `GPT5_AGENT_SNAPSHOT_KEY`.
         logs_content: Whether logs hold texts, arguments and results, redacted, or only counts. `GPT5_AGENT_LOG_CONTENT`.
-        logs_icons: Whether logs name the provider of a model or tool, for its icon, which takes Dify up to a second to look up. `GPT5_AGENT_LOG_ICONS`.
+        logs_icons: Whether logs name the provider of a model or tool, for its icon, which takes Dify up to a second to
+            look up. `GPT5_AGENT_LOG_ICONS`.
     """
 
     time: TimeBudget = field(default_factory=partial(TimeBudget, call_ending=_CALL_ENDING))

@@ -1,4 +1,7 @@
-"""Whose a value in Dify's storage is: the storage belongs to the plugin in the workspace, and is shared by all apps, conversations, users and nodes."""
+"""Whose a value in Dify's storage is.
+
+The storage belongs to the plugin in the workspace, and is shared by all apps, conversations, users and nodes.
+"""
 
 import hashlib
 import hmac

@@ -80,8 +80,9 @@ def read_answer(
 ) -> ToolOutput:
     """Read a tool's messages, the files under `files_root` that they name as images, and the files behind links that the model can read or choose.
 
-    Files and images for the user are the artifact. They stay tool messages, the only kind whose content the SDK sends in chunks: a line with a whole file of several
-    megabytes would kill the plugin. If a tool takes files, all of them are put at hand, and the model reads their names first.
+    Files and images for the user are the artifact. They stay tool messages, the only kind whose content the SDK sends
+    in chunks: a line with a whole file of several megabytes would kill the plugin. If a tool takes files, all of them
+    are put at hand, and the model reads their names first.
 
     Raises:
         BlobError: If the chunks of a file do not add up, or it is over 15 MiB.

@@ -135,7 +135,10 @@ class Toolbox:
         }
 
     def find_prompts(self, tool_search: int | None) -> list[PromptMessageTool]:
-        """Return the tools in the model's form; none if there are so many that it searches them, so that the driver offers search functions instead."""
+        """Return the tools in the model's form; none if there are so many that it searches them.
+
+        The driver then offers search functions instead.
+        """
         if tool_search is not None and len(self.tools) >= tool_search:
             return []
         return [to_prompt_tool(tool) for tool in self.tools.values()]

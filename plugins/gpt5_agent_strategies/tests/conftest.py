@@ -126,7 +126,9 @@ def limited_process(start_agent):
 
 @pytest.fixture
 def limited_agent(limited_process):
-    """A plugin below a daemon that ends each run after 300 seconds, of which all but a few are kept for the closing call; its questions are open for one.
+    """A plugin below a daemon that ends each run after 300 seconds; its questions are open for one.
+
+    All but a few of the 300 are kept for the closing call.
 
     A run ends a twentieth before its limit: tools have one second.
     """

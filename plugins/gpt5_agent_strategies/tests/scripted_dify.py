@@ -16,7 +16,10 @@ from dify_plugin_host import (
 
 PROVIDER = "someone/models/models"
 SHOWN_ALONE = "InvokeBadRequestError"
-"""The name of an error whose text Dify shows alone; of others it shows the whole JSON behind words of its own (docs/evidence/dify-platform.md, P28)."""
+"""The name of an error whose text Dify shows alone.
+
+Of others it shows the whole JSON behind words of its own (docs/evidence/dify-platform.md, P28).
+"""
 
 
 def chunk(text="", *, calls=(), usage=None, finish=None, opaque=None, content=None):

@@ -171,7 +171,8 @@ def background_seconds(
     Args:
         environ: The environment variables; `OPENAI_GPT5_BACKGROUND_SECONDS` can make it shorter.
         total_seconds: How long a call may take in total; None if that is not known, which means 590.
-        has_tools: Whether the call has tools, like the calls of agent strategies, which Dify ends after `DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT` (milliseconds, 240000 by default).
+        has_tools: Whether the call has tools, like the calls of agent strategies, which Dify ends after
+            `DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT` (milliseconds, 240000 by default).
     """
     name = "OPENAI_GPT5_BACKGROUND_SECONDS"
     limits = [

@@ -86,7 +86,11 @@ def iter_chunks(call: ModelCall) -> Generator[LLMResultChunk]:
 def _assign_phases(
     texts: Iterator[tuple[str, str | None]], answer: IncomingAnswer
 ) -> Iterator[tuple[str, str | None]]:
-    """Yield pieces of text with their phases. In an unstreamed answer of a model without phases, text next to tool calls is commentary: by then the calls are known."""
+    """Yield pieces of text with their phases.
+
+    In an unstreamed answer of a model without phases, text next to tool calls is commentary: by then the calls are
+    known.
+    """
     held: list[tuple[str, str | None]] = []
     for text, phase in texts:
         if text and answer.request.get("stream") is False:
@@ -172,7 +176,9 @@ def _iter_notice(call: ModelCall, sentence: str) -> Iterator[LLMResultChunk]:
 
 
 def prepare() -> None:
-    """Prepare everything that calls share, so that the first one need not wait: certificates, prices, and Dify's classes, which pydantic completes on first use.
+    """Prepare everything that calls share, so that the first one need not wait.
+
+    Certificates, prices, and Dify's classes, which pydantic completes on first use.
 
     A failure is ignored here; the first call runs into it and reports it.
     """

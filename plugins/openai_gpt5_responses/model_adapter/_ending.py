@@ -42,8 +42,8 @@ class FinishedAnswer:
         is_stopped: Whether a stop sequence ended it.
         answer_only: Whether its text is only JSON.
         latency_seconds: How long it took.
-        is_stored: Whether the server stores it. Its reasoning is missing then, and the API refuses items of calls without the reasoning they belong to, so the next request has
-            the texts and calls instead of the items.
+        is_stored: Whether the server stores it. Its reasoning is missing then, and the API refuses items of calls
+            without the reasoning they belong to, so the next request has the texts and calls instead of the items.
         cache: The figures of the prompt cache, for the log of an agent strategy.
     """
 

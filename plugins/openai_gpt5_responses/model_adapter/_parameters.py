@@ -36,7 +36,8 @@ def known_parameters(
 ) -> dict[str, Any]:
     """Return the parameters with these names; the request builder checks their values.
 
-    Other names, such as those of nodes made for other models, and parameters in which the model leaves no choice are left out and named in the plugin's log.
+    Other names, such as those of nodes made for other models, and parameters in which the model leaves no choice are
+    left out and named in the plugin's log.
 
     Args:
         parameters: The parameters of the node.
@@ -66,7 +67,8 @@ def known_parameters(
 def with_least_effort(parameters: Mapping[str, Any], *, model: str) -> Mapping[str, Any]:
     """Set the lowest effort for an unstreamed call of Dify's own, which is known by its `max_tokens` and sets no effort.
 
-    Such a call, for the name of a conversation for example, would get no answer, because reasoning counts as output. The lowest effort of an unknown model is unknown, too.
+    Such a call, for the name of a conversation for example, would get no answer, because reasoning counts as output.
+    The lowest effort of an unknown model is unknown, too.
 
     Args:
         parameters: What `known_parameters` has returned.
@@ -121,7 +123,10 @@ def _is_json(text: str) -> bool:
 
 
 def wants_thoughts(parameters: Mapping[str, Any]) -> bool:
-    """Return whether a summary of the reasoning was asked for by more than the form's default, `auto`, which newer versions of Dify send as a value."""
+    """Return whether a summary of the reasoning was really asked for.
+
+    The form's default, `auto`, does not count: newer versions of Dify send it as a value.
+    """
     wanted = parameters.get("reasoning_summary")
     return str(wanted or "off").strip().lower() not in ("", "auto", "off")
 

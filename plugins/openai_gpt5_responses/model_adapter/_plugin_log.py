@@ -1,4 +1,8 @@
-"""Dify's plugin log: the audit log, the use of the prompt cache, the calls of OpenAI's tools, what a request had to leave out, and models that end or have no price."""
+"""Dify's plugin log.
+
+The audit log, the use of the prompt cache, the calls of OpenAI's tools, what a request had to leave out, and models
+that end or have no price.
+"""
 
 import hashlib
 import logging
@@ -133,7 +137,10 @@ def _price_line(call: ModelCall) -> str:
 
 
 def note_unheard(call: ModelCall, left_out: Sequence[str], ignored: Sequence[str] = ()) -> None:
-    """Log which parts of a request the server did not get, or has passed over without a word, once per server and parts in the life of the process."""
+    """Log which parts of a request the server did not get, or has silently ignored.
+
+    Once per server and parts in the life of the process.
+    """
     host = call.connection.host
     if left_out:
         parts = ", ".join(name.removeprefix("without_").replace("_", " ") for name in left_out)

@@ -26,7 +26,8 @@ def price_usage(
     """Return Dify's usage with prices; unknown models cost nothing.
 
     Cached input has the cached rate, and input written to the cache a rate of its own if the model has one, so the
-    input's price may differ from its tokens at the unit price. So may the output's, which includes the cost of the server's tools because Dify has no third price.
+    input's price may differ from its tokens at the unit price. So may the output's, which includes the cost of the
+    server's tools because Dify has no third price.
     """
     price = price_of(model) or _UNKNOWN
     rates = price.find_rates(input_tokens=usage.input_tokens, service_tier=service_tier)

@@ -6,6 +6,7 @@
 # pyright: reportOptionalCall=false, reportOptionalMemberAccess=false
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from dify_plugin.entities.model.schema import (
     AIModelEntity,
@@ -27,6 +28,8 @@ def customizable_schema(
 ) -> AIModelEntity:
     """Return the form of a model: that of its family, or the fullest one if the family is unknown, adjusted to the model's profile.
 
+    It has every parameter of any form that the profile offers.
+
     Args:
         model: Any name, including a dated snapshot, a fine-tuned model or a gateway's own name.
         predefined: The catalog's models, in any order.
@@ -39,6 +42,11 @@ def customizable_schema(
     lasting = [one for one in predefined if profile_for(one.model).shutdown_date is None]
     _, fullest = max((len(entity.parameter_rules), entity.model) for entity in lasting)
     template = known.get(profile.family) or known[fullest]
+    # An older model may have a parameter that the template lacks.
+    others = sorted(predefined, key=lambda entity: (entity not in lasting, entity.model))
+    rules: dict[str, ParameterRule] = {}
+    for rule in chain.from_iterable(form.parameter_rules for form in (template, *others)):
+        rules.setdefault(rule.name, rule)
     return template.model_copy(
         update={
             "model": model,
@@ -50,9 +58,7 @@ def customizable_schema(
                 ModelPropertyKey.CONTEXT_SIZE: profile.context_size,
             },
             "parameter_rules": [
-                _rule(rule, profile)
-                for rule in template.parameter_rules
-                if is_offered(rule.name, profile)
+                _rule(rule, profile) for rule in rules.values() if is_offered(rule.name, profile)
             ],
             # The fullest form stands in for an unknown family, but its prices would be wrong.
             "pricing": template.pricing if template.model == profile.family else None,

@@ -1,7 +1,7 @@
 """Token counts, before a call or if the server reports none.
 
-The tokenizer of GPT-5 models is built from a vocabulary in the plugin, so nothing is fetched. The file is OpenAI's own `o200k_base.tiktoken`, compressed; it
-equals tiktoken's download byte for byte and has the digest that tiktoken expects.
+The tokenizer of GPT-5 models is built from a vocabulary in the plugin, so nothing is fetched. The file is OpenAI's own
+`o200k_base.tiktoken`, compressed; it equals tiktoken's download byte for byte and has the digest that tiktoken expects.
 
 Source: tiktoken 0.14, `tiktoken_ext/openai_public.py`, for digest and rules.
 """
@@ -51,7 +51,8 @@ def estimate_tokens(call: ModelCall) -> int:
 def complete_usage(request: Mapping[str, Any], completion: Completion) -> Usage:
     """Return the usage of a response, with an estimate of what the server has not counted.
 
-    A stream that a stop sequence closes never gets to its usage; some servers report none, or nothing of the input, without which there is no response.
+    A stream that a stop sequence closes never gets to its usage; some servers report none, or nothing of the input,
+    without which there is no response.
     """
     usage = completion.usage
     if usage is not None and usage.input_tokens:

@@ -2,9 +2,13 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+import yaml
 
+from gpt5_audit import AuditLog
+from gpt5_payloads import PayloadError
 from gpt5_simulator import (
     HttpError,
     LateError,
@@ -48,6 +52,18 @@ def test_a_call_leaves_a_request_and_a_success(
     assert request["audit_id"] == success["audit_id"]
     assert "very-secret-key" not in str(audited.notices)
     assert "private" not in str(audited.notices)
+
+
+def test_an_error_s_line_names_every_parameter_of_the_form() -> None:
+    rules = Path(__file__).parent.parent / "parameter_rules.yaml"
+    names = [rule["name"] for rule in yaml.safe_load(rules.read_text(encoding="utf-8"))]
+    lines: list[str] = []
+    log = AuditLog(lines.append, plain_json=True)
+
+    for name in names:
+        log.error(PayloadError("It cannot be sent.", field=name))
+
+    assert [json.loads(line)["param"] for line in lines] == names
 
 
 def test_what_a_server_thinks_aloud_stands_in_no_line_and_its_refusal_does(

@@ -21,6 +21,10 @@ from model_adapter import customizable_schema
 manifest = PluginConfiguration(**load_yaml_file("manifest.yaml"))
 predefined = ModelProviderConfiguration(**load_yaml_file(manifest.plugins.models[0])).models
 orders = [predefined, predefined[::-1], sorted(predefined, key=lambda model: model.model)]
+older = next(model for model in predefined if model.model == "gpt-5")
+seed = older.parameter_rules[0].model_copy(update={"name": "seed"})
+changed = older.model_copy(update={"parameter_rules": [seed, *older.parameter_rules]})
+orders.append([changed if model is older else model for model in predefined])
 print(json.dumps([
     [json.loads(customizable_schema(name, order, {"base_model": base}).model_dump_json()) for name, base in json.loads(NAMES)]
     for order in orders
@@ -40,9 +44,11 @@ BASE_MODELS = {"prod-chat": "gpt-5.6-terra", "prod-old": "gpt-5-nano", "gpt-5.2"
 def forms(run_inside):
     asked = [(name, None) for name in NAMES] + list(BASE_MODELS.items())
     listed = "NAMES = " + repr(json.dumps(asked)) + "\n"
-    first, *others = run_inside(listed + FORMS)
+    first, *others, with_seed = run_inside(listed + FORMS)
     assert others == [first, first]  # the order of the files on disk makes no difference
-    return dict(zip([name for name, _ in asked], first, strict=True))
+    names = [name for name, _ in asked]
+    seeded = {f"{name} with seed": form for name, form in zip(names, with_seed, strict=True)}
+    return dict(zip(names, first, strict=True)) | seeded
 
 
 @pytest.mark.parametrize(("name", "base_model"), BASE_MODELS.items())
@@ -86,6 +92,13 @@ def test_a_name_of_no_family_is_offered_everything(forms):
 
     for name in ("gpt-7", "my-deployment"):
         assert [rule["name"] for rule in forms[name]["parameter_rules"]] == every
+
+
+def test_a_parameter_of_an_older_model_is_offered_to_names_of_every_family(forms):
+    for name in ("gpt-7", "gpt-5.5-2026-04-23", "gpt-5-2025-08-07"):
+        rules, expected = (forms[key]["parameter_rules"] for key in (f"{name} with seed", name))
+        assert [rule for rule in rules if rule["name"] != "seed"] == expected
+        assert len(rules) == len(expected) + 1
 
 
 def test_only_a_family_of_the_catalog_has_prices(forms):

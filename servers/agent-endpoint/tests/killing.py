@@ -126,7 +126,7 @@ def note(ledger, line):
 
 
 def kill_servers(folder, database, *, number_of_servers, kills, runs, others=()):
-    """Kill servers, and whatever else they rest on, at any moment while people talk to their agent, then check what they were told and what was done."""
+    """Kill servers and what they depend on at any moment of a conversation, then check what people were told and what was done."""
     seed = random.randrange(1_000_000)
     sys.stdout.write(f"seed {seed}\n")
     chance = random.Random(seed)

@@ -1,7 +1,8 @@
 """A server whose steps write to a ledger outside of its database: `python ledger_server.py LEDGER serve --database … --port 0`.
 
-Each run goes through rounds of a step alone and three steps at once, with events between. A step writes `did RUN KEY` when its work is done, and once the
-engine has recorded it, its run writes `has RUN KEY`: no `did` may come behind a `has`.
+Each run goes through rounds of a step alone and three steps at once, with events between. A step writes `did RUN KEY`
+when its work is done, and once the engine has recorded it, its run writes `has RUN KEY`: no `did` may come behind a
+`has`.
 """
 
 import asyncio

@@ -33,7 +33,8 @@ class Call:
 class Receiver:
     """Receives what it is sent, in threads of its own, and answers with one status after the other; the last of them again and again.
 
-    With a flood it sends that again and again before its answer, until whoever asks has gone. With a certificate, a file that also holds its key, it speaks TLS.
+    With a flood it sends that again and again before its answer, until whoever asks has gone. With a certificate, a
+    file that also holds its key, it speaks TLS.
 
     Attributes:
         calls: What it was sent.

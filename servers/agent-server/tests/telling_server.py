@@ -1,4 +1,7 @@
-"""A server in a process of its own, to be killed: `python telling_server.py DATABASE WEBHOOK_URL SECRET` ends a run, of which it tells the webhook."""
+"""A server process to be killed: `python telling_server.py DATABASE WEBHOOK_URL SECRET`.
+
+It ends a run and sends the webhook its message.
+"""
 
 import asyncio
 import sys

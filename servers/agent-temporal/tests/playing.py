@@ -1,4 +1,7 @@
-"""Temporal in memory: the SDK's own event loop plays workflows, as in a worker, and activities run in the SDK's test environment. What it does not do is to lose or to repeat anything by itself."""
+"""Temporal in memory: the SDK's own event loop plays workflows, as in a worker, and activities run in the SDK's test environment.
+
+What it does not do is to lose or to repeat anything by itself.
+"""
 
 import asyncio
 import time
@@ -39,7 +42,7 @@ _CLOSING = {
 
 
 def _is_event(job):
-    """Return whether a history would have what a workflow is to hear of: it has no update that is not taken yet, nor what its worker does by itself."""
+    """Return whether a history would lack a workflow's pending updates and what its worker does by itself."""
     return not job.HasField("do_update") and not job.resolve_activity.is_local
 
 

@@ -32,7 +32,10 @@ def own(told):
 
 
 async def play(folder, temporal, agent, cut):
-    """Run an agent whose workflow hears of nothing any more after so many activations, and is forgotten once its steps are made; return the run, what it has told, and whether it was forgotten."""
+    """Run an agent whose workflow hears nothing any more after so many activations, and is forgotten once its steps are made.
+
+    Return the run, what it has told, and whether it was forgotten.
+    """
     temporal.freeze_at = cut
     async with engine(folder, {"agent": agent}) as here:
         run_id = await here.start("agent")

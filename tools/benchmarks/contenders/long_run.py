@@ -1,4 +1,7 @@
-"""A console agent of many rounds with `agent_driver` and `gpt5_responses`: `long_run.py [TRANSPORT [SECONDS]]`, where a tool takes so many seconds."""
+"""A console agent of many rounds with `agent_driver` and `gpt5_responses`: `long_run.py [TRANSPORT [SECONDS]]`.
+
+A tool takes so many seconds.
+"""
 
 import sys
 import time

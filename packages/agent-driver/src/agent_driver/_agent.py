@@ -53,15 +53,16 @@ class Function(Protocol):
 class Agent(Generic[Answer_co, Deps_contra]):  # noqa: UP046 - type parameters have no default in Python 3.12
     """Agent: a model with tools and an instruction, declared once.
 
-    It never changes and holds nothing of a run, so any number of runs may use it at the same time. The type parameters are the type of its answers, and of the
-    dependencies that its tools take by a `Context`.
+    It never changes and holds nothing of a run, so any number of runs may use it at the same time. The type parameters
+    are the type of its answers, and of the dependencies that its tools take by a `Context`.
 
     Args:
-        model: What calls the model: a client such as `ResponsesClient`, or a function that takes a `CallModel` and returns the answer, whole or in pieces. `arun` and
-            `astream` take async ones as well.
+        model: What calls the model: a client such as `ResponsesClient`, or a function that takes a `CallModel` and
+            returns the answer, whole or in pieces. `arun` and `astream` take async ones as well.
         tools: What the model may call: typed functions, or `Tool`s of agent_tooling.
-        answer: What the answer has to be: a pydantic model, a dataclass, a `TypedDict` or another type that pydantic can check, or a JSON schema (which needs
-            the extra `schema`); None for a text. An answer that is not valid is asked for once more.
+        answer: What the answer has to be: a pydantic model, a dataclass, a `TypedDict` or another type that pydantic
+            can check, or a JSON schema (which needs the extra `schema`); None for a text. An answer that is not valid
+            is asked for once more.
         deps: The type of the dependencies that tools take by a `Context`, where there are any.
         settings: The keys of `AgentSettings`, each as a keyword.
 
@@ -140,8 +141,9 @@ class Agent(Generic[Answer_co, Deps_contra]):  # noqa: UP046 - type parameters h
     def fingerprint(self) -> str:
         """A digest of what a run that waits depends on: agents of the same fingerprint go on with each other's runs, in every process.
 
-        It changes with the names, descriptions and parameters of tools, with which of them may be called and what a person approves, with the answer's schema, the models' names
-        and all that of the agents among its tools; not with its instruction, limits, or what the functions of tools do. It is computed anew each time.
+        It changes with the names, descriptions and parameters of tools, with which of them may be called and what a
+        person approves, with the answer's schema, the models' names and all that of the agents among its tools; not
+        with its instruction, limits, or what the functions of tools do. It is computed anew each time.
         """
         return find_fingerprint(self._declared)
 
@@ -163,7 +165,7 @@ class Agent(Generic[Answer_co, Deps_contra]):  # noqa: UP046 - type parameters h
         **changes: Unpack[AgentSettings],
     ) -> "Agent[A, D]": ...
     def with_(self, **changes: Any) -> "Agent[Any, Any]":
-        """Return the same agent with other settings, other tools, another model or another answer type; what is raised is what the constructor raises."""
+        """Return the same agent with other settings, tools, model or answer type; errors are the constructor's."""
         return Agent(**{**self._given, **changes})
 
     def run(
@@ -205,7 +207,10 @@ class Agent(Generic[Answer_co, Deps_contra]):  # noqa: UP046 - type parameters h
         prompt: str | Iterable[object] | None = None,
         **options: Unpack[RunOptions[Deps_contra]],
     ) -> RunStream[Answer_co]:
-        """Return a run as an iterator of its events, which begins when it is read; its `result` is there at the end. The arguments are those of `run`."""
+        """Return a run as an iterator of its events, which begins when it is read; its `result` is there at the end.
+
+        The arguments are those of `run`.
+        """
         return RunStream(Play(self._declared, prompt, options))
 
     def astream(
@@ -224,16 +229,19 @@ class Agent(Generic[Answer_co, Deps_contra]):  # noqa: UP046 - type parameters h
         on_event: Callable[[Event], Awaitable[None]] | None = None,
         read_steered: Callable[[int], Awaitable[Sequence[object]]] | None = None,
     ) -> bytes:
-        """Make a step of a run that is played elsewhere, by an agent that is declared like this one, and return the record that its `work` would have returned.
+        """Make a step of a run that is played elsewhere, and return the record that its `work` would have returned.
 
-        All is as where the run is played: tries, time limits, by the run's clock as it was when the run asked for the step, and the texts of failures. Nothing of it stands in a run log.
-        Cancelled, it lets go of everything.
+        An agent that is declared like this one plays the run.
+
+        All is as where the run is played: tries, time limits, by the run's clock as it was when the run asked for the
+        step, and the texts of failures. Nothing of it stands in a run log. Cancelled, it lets go of everything.
 
         Args:
             request: The step: `request` of its `StepKey`, which may have come through `dump` and `load`.
             deps: What tools get by their `Context`.
-            on_event: Awaited with each `ShowText`, `ShowReasoning` and `ShowFile` of a model call, as the run would yield it while the answer comes. The run yields them once more from
-                the record, text in fewer pieces and with line breaks between rounds.
+            on_event: Awaited with each `ShowText`, `ShowReasoning` and `ShowFile` of a model call, as the run would
+                yield it while the answer comes. The run yields them once more from the record, text in fewer pieces and
+                with line breaks between rounds.
             read_steered: What `TellsRun` says of the run's steps; None where it is told nothing.
 
         Raises:
@@ -257,10 +265,12 @@ def agent_tool[Deps](
 ) -> Tool[Deps]:
     """Make a tool of an agent, which is given a task and answers with text.
 
-    What runs the calling agent plays it as part of that run. It reads its task and nothing else of the run. What it uses counts in the caller's budgets at once, and its own
-    `budgets` apply as well. It ends when the caller is cancelled or has no more time for tools; the caller then reads what it has so far. Agents may call agents, as deep as the
-    outermost run allows (`max_agent_depth`). Its events are yielded as `AgentEvent`s, it has a run log of its own beside the caller's, and its tools get the caller's dependencies.
-    What a person has to approve of its calls, by its own rules or its callers', is asked of the person by the calling run.
+    What runs the calling agent plays it as part of that run. It reads its task and nothing else of the run. What it
+    uses counts in the caller's budgets at once, and its own `budgets` apply as well. It ends when the caller is
+    cancelled or has no more time for tools; the caller then reads what it has so far. Agents may call agents, as deep
+    as the outermost run allows (`max_agent_depth`). Its events are yielded as `AgentEvent`s, it has a run log of its
+    own beside the caller's, and its tools get the caller's dependencies. What a person has to approve of its calls, by
+    its own rules or its callers', is asked of the person by the calling run.
 
     Args:
         name: The name that the caller's model calls it by.

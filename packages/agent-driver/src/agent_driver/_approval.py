@@ -41,7 +41,8 @@ def prepare_approval(
     """Check the approval settings, bind the rules to the tools, and resume the run of a snapshot.
 
     Returns:
-        What a person has decided about the calls that the run has waited for, none where it begins; and the name of that run's log, None where it had none.
+        What a person has decided about the calls that the run has waited for, none where it begins; and the name of
+        that run's log, None where it had none.
 
     Raises:
         DeclarationError: If a rule names no tool, or a path that its tool cannot have.
@@ -82,8 +83,8 @@ def prepare_approval(
 def find_now(settings: DriveSettings) -> float:
     """Return the time that the expiry of a snapshot is held against, in seconds since 1970.
 
-    A run whose steps are recorded comes to the same whenever it is played again. So it reads no such clock, and its snapshots are good for ever: whoever keeps its steps says
-    how long it may wait.
+    A run whose steps are recorded comes to the same whenever it is played again. So it reads no such clock, and its
+    snapshots are good for ever: whoever keeps its steps says how long it may wait.
     """
     return 0.0 if settings.steps is not None else time.time()
 

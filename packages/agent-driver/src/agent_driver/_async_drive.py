@@ -44,18 +44,21 @@ from ._setup import Setup
 def adrive(settings: DriveSettings) -> AsyncGenerator[Event]:
     """Play a run to its end, and yield every event as it happens.
 
-    As `drive`, in the running event loop: tools with `async` run as tasks, the others in threads, and so does a model whose answer is an ordinary iterable. When
-    the task that reads the events is cancelled, or the generator is closed with `aclose`, everything that runs is let go of.
+    As `drive`, in the running event loop: tools with `async` run as tasks, the others in threads, and so does a model
+    whose answer is an ordinary iterable. When the task that reads the events is cancelled, or the generator is closed
+    with `aclose`, everything that runs is let go of.
 
     Args:
         settings: The fields of `DriveSettings`, each as an argument: `run`, `model` and `tools` by place or name, the others by name.
 
     Raises:
         LocalProtocolError: If the run has started already.
-        DeclarationError: If something among the tools is no tool and cannot be made one, or an approval rule names no tool, or a path that its tool cannot have.
+        DeclarationError: If something among the tools is no tool and cannot be made one, or an approval rule names no
+            tool, or a path that its tool cannot have.
         SnapshotError: If what is to be resumed cannot be, or a message of a run that stops for approval cannot be written as JSON.
         TypeError: If an argument is of a kind that cannot be it.
-        ValueError: If two tools have one name, a number is under 1, the key is missing, or there is not one decision for each call that waits; if a run with `max_cost` has a model that says that it has no price.
+        ValueError: If two tools have one name, a number is under 1, the key is missing, or there is not one decision
+            for each call that waits; if a run with `max_cost` has a model that says that it has no price.
         MessageError: If what the model's client gives cannot be read; it names the piece, such as `answer[2].text`.
     """
     setup = async_prepare(settings)

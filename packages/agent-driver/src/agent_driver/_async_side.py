@@ -318,7 +318,10 @@ async def _acall(output: Awaitable[Output]) -> Output:
 
 
 def _is_async(function: Callable[..., Any]) -> bool:
-    """Return whether calling a function does nothing but return what is awaited. One that only wraps such a function may do anything, so it is called in a thread."""
+    """Return whether calling a function does nothing but return what is awaited.
+
+    One that only wraps such a function may do anything, so it is called in a thread.
+    """
     return any(
         inspect.iscoroutinefunction(layer) or inspect.isasyncgenfunction(layer)
         for layer in (function, getattr(function, "__call__", None))  # noqa: B004 - an object's own

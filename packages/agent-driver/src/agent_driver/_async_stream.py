@@ -61,7 +61,9 @@ class AsyncRunStream[Answer]:
         return self._last
 
     def steer(self, message: object) -> None:
-        """Say something to the run while it is under way; may be called from any thread. It is read before the next round, as `AgentRun.steer` says; `result.unread` has what is not.
+        """Say something to the run while it is under way; may be called from any thread.
+
+        It is read before the next round, as `AgentRun.steer` says; `result.unread` has what is not.
 
         Args:
             message: A text, or a user message.

@@ -45,20 +45,23 @@ from ._side import (
 def drive(settings: DriveSettings) -> Generator[Event]:
     """Play a run to its end, and yield every event as it happens.
 
-    The tools of a round run at once, each in a thread of its own. Whoever holds the generator may stop at any event and close it: the model's answer is let
-    go of, and so are tools that still run. What the model's client raises ends the run with its text, and goes to the log `agent_driver` whole; so
-    does what tools raise, of which the model reads only that they failed. What is no `Exception`, such as `SystemExit`, ends a tool alone, and leaves through
-    the generator where the model's client raises it.
+    The tools of a round run at once, each in a thread of its own. Whoever holds the generator may stop at any event
+    and close it: the model's answer is let go of, and so are tools that still run. What the model's client raises ends
+    the run with its text, and goes to the log `agent_driver` whole; so does what tools raise, of which the model reads
+    only that they failed. What is no `Exception`, such as `SystemExit`, ends a tool alone, and leaves through the
+    generator where the model's client raises it.
 
     Args:
         settings: The fields of `DriveSettings`, each as an argument: `run`, `model` and `tools` by place or name, the others by name.
 
     Raises:
         LocalProtocolError: If the run has started already.
-        DeclarationError: If something among the tools is no tool and cannot be made one, or an approval rule names no tool, or a path that its tool cannot have.
+        DeclarationError: If something among the tools is no tool and cannot be made one, or an approval rule names no
+            tool, or a path that its tool cannot have.
         SnapshotError: If what is to be resumed cannot be, or a message of a run that stops for approval cannot be written as JSON.
         TypeError: If an argument is of a kind that cannot be it, or, with the first request, if the model has to be awaited.
-        ValueError: If two tools have one name, a number is under 1, the key is missing, or there is not one decision for each call that waits; if a run with `max_cost` has a model that says that it has no price.
+        ValueError: If two tools have one name, a number is under 1, the key is missing, or there is not one decision
+            for each call that waits; if a run with `max_cost` has a model that says that it has no price.
         MessageError: If what the model's client gives cannot be read; it names the piece, such as `answer[2].text`.
     """
     setup = prepare(settings)

@@ -65,18 +65,22 @@ class GuardrailCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guardrails:
-    """Functions that check a run, each after the one before it. Each returns None to pass what it was given, something else to put in its place, or a `Stop`.
+    """Functions that check a run, each after the one before it.
+
+    Each returns None to pass what it was given, something else to put in its place, or a `Stop`.
 
     One that raises an error stops what it checks. With `adrive` those of input and answer may be async.
 
     Attributes:
-        input: Called with all messages before the first model call; they may return other messages. A stop ends the run without a model call. What is said to
-            a run under way they check by itself, before it is read.
-        tool_call: Called with a `GuardedCall` once its arguments have been checked, and before a person is asked; they may return other arguments. A stop refuses the call,
-            and the model reads why. They are called while the run decides, so they do no I/O. Where a person has approved the call, they are called once more, with what the person
-            has seen: then they may stop it, and other arguments that they return count for nothing.
-        answer: Called with the last answer, of which nothing has been shown: its text, or its value where the run has an answer schema; they may return another one. A stop
-            ends the run without an answer. No text is shown before the end of a round, so answers are not streamed.
+        input: Called with all messages before the first model call; they may return other messages. A stop ends the run
+            without a model call. What is said to a run under way they check by itself, before it is read.
+        tool_call: Called with a `GuardedCall` once its arguments have been checked, and before a person is asked; they
+            may return other arguments. A stop refuses the call, and the model reads why. They are called while the run
+            decides, so they do no I/O. Where a person has approved the call, they are called once more, with what the
+            person has seen: then they may stop it, and other arguments that they return count for nothing.
+        answer: Called with the last answer, of which nothing has been shown: its text, or its value where the run has
+            an answer schema; they may return another one. A stop ends the run without an answer. No text is shown
+            before the end of a round, so answers are not streamed.
     """
 
     input: Sequence[Callable[[Sequence[Any]], Any]] = ()
@@ -181,7 +185,7 @@ class Guards:
         return self._bound[key]
 
     def withhold(self, received: object, events: tuple[Event, ...]) -> tuple[Event, ...]:
-        """Return what may be seen of the events that follow from an input: of an answer nothing before it has been checked, and then what came of it."""
+        """Return which events after an input may be seen: none of an answer until it has been checked, and then the result."""
         if events and isinstance(asked := events[-1], CheckAnswer):
             self._held = events[:-1]
             return (replace(asked, answer="", value=None),)

@@ -11,8 +11,9 @@ from agent_loop import Budgets, CallModel, FallbackModel
 class ModelClient(Protocol):
     """Client of a model, such as `ResponsesClient` and `AsyncResponsesClient` of gpt5-responses.
 
-    It may say more of itself: `model_id`, its name; `has_answer_format`, whether it takes a JSON schema as the format of its answer; `no_price_reason`, why
-    its usage includes no cost, or None if it does; `hosted_tools`, the names of tools that its server runs and that it offers beside a call's, and `lacking_tools`, those of them that its model
+    It may say more of itself: `model_id`, its name; `has_answer_format`, whether it takes a JSON schema as the format
+    of its answer; `no_price_reason`, why its usage includes no cost, or None if it does; `hosted_tools`, the names of
+    tools that its server runs and that it offers beside a call's, and `lacking_tools`, those of them that its model
     does not have; `no_agent_reason`, why no agent can use it, or None if one can. It may be a `SessionClient`, too.
     """
 
@@ -24,8 +25,9 @@ class ModelClient(Protocol):
 class SessionClient(Protocol):
     """Client that has sessions, such as `ResponsesClient`, whose sessions may hold one connection for all calls of a run.
 
-    An `Agent` asks for one for each of its runs, and for each run of an agent among its tools, and calls the model by that alone. The session is closed with the run, by its `close` or `aclose`, also
-    where the run stops for a person's approval: the run that goes on has a session of its own.
+    An `Agent` asks for one for each of its runs, and for each run of an agent among its tools, and calls the model by
+    that alone. The session is closed with the run, by its `close` or `aclose`, also where the run stops for a person's
+    approval: the run that goes on has a session of its own.
     """
 
     def session(self) -> ModelClient:
@@ -151,7 +153,10 @@ def validate_models(budgets: Budgets, *models: object) -> None:
 
 
 def _tell_tools(model: object) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
-    """Return the names of the tools that a model's server runs, and of those that the model does not have; None for the former if it says nothing of them."""
+    """Return the names of the tools that a model's server runs, and of those that the model lacks.
+
+    The former are None if the model says nothing of them.
+    """
     names, lacking = tell(model, "hosted_tools"), tell(model, "lacking_tools")
     return (None if names is None else tuple(names)), tuple(lacking or ())
 

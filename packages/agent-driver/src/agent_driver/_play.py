@@ -113,7 +113,8 @@ class Play:
         """Make the run, with the conversation of its session.
 
         Raises:
-            ValueError: If there is nothing to run or to resume, calls wait in the session and there are no decisions, or there are decisions and nothing waits.
+            ValueError: If there is nothing to run or to resume, calls wait in the session and there are no decisions,
+                or there are decisions and nothing waits.
         """
         resume, history = self._resume, self._history
         self._conversation = conversation

@@ -46,7 +46,8 @@ class Result[Answer]:
         budgets: How much of each budget was used.
         models: The model of each round, where they have names.
         agents: What each agent that was called as a tool has used; part of `usage`.
-        notice: What the person has to know of calls that they approved in an earlier turn, whose process died over them; None for nothing. `text` begins with it, except that of a typed answer.
+        notice: What the person has to know of calls that they approved in an earlier turn, whose process died over
+            them; None for nothing. `text` begins with it, except that of a typed answer.
         left_out_tools: The names of the server's own tools that were left out, because the fallback model has taken over and lacks them.
         unread: What was said to the run while it was under way (`steer`) and no round has read, since none was left: user messages.
         steered: How much the run was told (`steer`), read or not, as `TellsRun` counts it; with other steps the number of the last of it.

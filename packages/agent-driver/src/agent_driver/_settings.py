@@ -29,30 +29,40 @@ class DriveSettings:
 
     Attributes:
         run: A run that has not started. Where it offers no tools, it offers these.
-        model: What calls the model: with a `CallModel`, it returns an iterable of what `AgentRun.feed` takes, or the whole answer; for `adrive` it may be async.
+        model: What calls the model: with a `CallModel`, it returns an iterable of what `AgentRun.feed` takes, or the
+            whole answer; for `adrive` it may be async.
         tools: What the model may call.
-        cancelled: An event, or a function that returns true, once nobody wants the run any more. It ends within a second: a tool that cannot be stopped is
-            abandoned, and told.
+        cancelled: An event, or a function that returns true, once nobody wants the run any more. It ends within a
+            second: a tool that cannot be stopped is abandoned, and told.
         time_budget: How long the run and its calls may take.
         max_parallel_tools: How many tools run at the same time, at least 1.
         result_characters: How much of one result the model reads.
-        tool_search: From how many tools on the model finds and calls them by the functions of a `ToolSearch`, at least 1; None for never. It then is given those, and besides them
-            only what the run offers by itself, or the one tool that its tool choice names.
-        deps: What the functions of tools find in their `Context`, also those of agents that are called as tools: a connection, a client, who is asking. With `steps`
-            it may be left out, for others may make the calls (`Agent.make_step`), and have it.
-        tool_timeout: Seconds that one try of a tool call may take, over 0, where the tool says nothing itself; `math.inf` or None for any number. A tool that takes longer is given up: where
-            it cannot be stopped, it goes on in a thread that nobody waits for, and is told.
-        tool_retries: How often a call that failed or timed out is tried again, from 0 on, where the tool says nothing itself. One that ended in a `ToolError` is not.
-        tool_approval: When a person has to approve a call of any tool, as `agent_tooling.ToolOptions` says. Of this, the tool's own and the run's rules the strictest counts.
-        guardrails: Functions that check what the run begins with, its tool calls and its last answer; a run whose answer they check has to be made with `checks_answer`.
+        tool_search: From how many tools on the model finds and calls them by the functions of a `ToolSearch`, at least
+            1; None for never. It then is given those, and besides them only what the run offers by itself, or the one
+            tool that its tool choice names.
+        deps: What the functions of tools find in their `Context`, also those of agents that are called as tools: a
+            connection, a client, who is asking. With `steps` it may be left out, for others may make the calls
+            (`Agent.make_step`), and have it.
+        tool_timeout: Seconds that one try of a tool call may take, over 0, where the tool says nothing itself;
+            `math.inf` or None for any number. A tool that takes longer is given up: where it cannot be stopped, it goes
+            on in a thread that nobody waits for, and is told.
+        tool_retries: How often a call that failed or timed out is tried again, from 0 on, where the tool says nothing
+            itself. One that ended in a `ToolError` is not.
+        tool_approval: When a person has to approve a call of any tool, as `agent_tooling.ToolOptions` says. Of this,
+            the tool's own and the run's rules the strictest counts.
+        guardrails: Functions that check what the run begins with, its tool calls and its last answer; a run whose
+            answer they check has to be made with `checks_answer`.
         log: Where the run is written; None for nowhere.
-        snapshot_key: What snapshots are signed with, at least 16 bytes; needed where the run has approval rules or a tool asks for approval. Where it stops for approval, the last event is an
-            `AskApproval` with a snapshot, and nothing follows.
-        snapshot_seconds: How long a snapshot is good. With `steps` it is good for ever, because the run has to come to the same whenever it is played again: whoever keeps its steps says how
-            long it may wait.
-        resume: The snapshot of a run that goes on, or the `AskApproval` that holds it, in a new run in which a call means the same; see `AgentRun.resume`. Its messages do not matter.
+        snapshot_key: What snapshots are signed with, at least 16 bytes; needed where the run has approval rules or a
+            tool asks for approval. Where it stops for approval, the last event is an `AskApproval` with a snapshot, and
+            nothing follows.
+        snapshot_seconds: How long a snapshot is good. With `steps` it is good for ever, because the run has to come to
+            the same whenever it is played again: whoever keeps its steps says how long it may wait.
+        resume: The snapshot of a run that goes on, or the `AskApproval` that holds it, in a new run in which a call
+            means the same; see `AgentRun.resume`. Its messages do not matter.
         decisions: What a person has decided about its calls: true or false for all, or for each by its id, or a `Decision` with a reason.
-        steps: Where `adrive` has its calls of models, tools and the guardrails of input and answer recorded, so that a run that is played again does not make them again; None for nowhere.
+        steps: Where `adrive` has its calls of models, tools and the guardrails of input and answer recorded, so that a
+            run that is played again does not make them again; None for nowhere.
 
     Raises:
         DeclarationError: If `tool_approval` is no approval.

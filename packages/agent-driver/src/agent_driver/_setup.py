@@ -144,11 +144,14 @@ def prepare(settings: DriveSettings, read: Callable[[], float]) -> Setup:
 
     Raises:
         LocalProtocolError: If tools are to be offered and the run has started already.
-        DeclarationError: If something among the tools is no tool and cannot be made one, or an approval rule names no tool, or a path that its tool cannot have.
+        DeclarationError: If something among the tools is no tool and cannot be made one, or an approval rule names no
+            tool, or a path that its tool cannot have.
         SnapshotError: If what is to be resumed cannot be.
         TypeError: If an argument is of a kind that cannot be it, or `deps` not of the type that a tool takes.
-        ValueError: If two tools have one name, there is no key for a run that may ask, or not one decision for each call that waits; or if there is a budget of money, and the model
-            or that of an agent among the tools says that it has no price; or if the model says that no agent can use it; or if a person would have to approve a tool that its server runs.
+        ValueError: If two tools have one name, there is no key for a run that may ask, or not one decision for each
+            call that waits; or if there is a budget of money, and the model or that of an agent among the tools says
+            that it has no price; or if the model says that no agent can use it; or if a person would have to approve a
+            tool that its server runs.
     """
     run = settings.run
     # The order matters from here on: the lock before an agent can be adopted, the tools before

@@ -50,7 +50,7 @@ class Steers:
         return [arrived[number] for number in sorted(arrived)]
 
     def leave(self) -> None:
-        """Feed the run, which ends now, with all that it has not had: what was said before its first step, say, or stands in no record since that has failed."""
+        """Feed the run, which is ending, what it has not been given: said before its first step, or lost with a failed record."""
         self.read()
         self.add(self._numbered)
         for one in self.take():

@@ -34,7 +34,8 @@ class StepRequest:
         kind: What the step does.
         agents: The names of the agents, tools of each other, that lead to the one whose step it is, the outermost first; empty for the run itself.
         messages: The messages of a model call, or those that a guardrail checks; none of a tool call and of an answer.
-        call: The call: of a model without its messages, schema, allowed tools and what its client keeps, and with the names of the tools in place of the tools; of a tool; or of a guardrail.
+        call: The call: of a model without its messages, schema, allowed tools and what its client keeps, and with the
+            names of the tools in place of the tools; of a tool; or of a guardrail.
         args: The checked arguments of a tool call, also those that the model does not see, but not the hidden ones of its function.
         steered: The number of the last that the run was told (`AgentRun.steer`); 0 for none.
         may_retry: Whether a model call would be made once more if it failed at once.

@@ -1,9 +1,10 @@
 """Steps: how somebody else records what models and tools have answered, so that a run that is cut short is played again and goes on where it was.
 
-A step is one model call, one call of a tool with all its tries, or one call of a guardrail of input or answer. Its record is JSON: how long the run had lasted by then, what it was told
-meanwhile (`AgentRun.steer`), and what the run is fed with. A run that is played
-again asks for the same steps by the same keys, since nothing that it decides depends on anything but its records: results are taken in the order of their calls, and its clock goes
-on from the time of the last record.
+A step is one model call, one call of a tool with all its tries, or one call of a guardrail of input or answer. Its
+record is JSON: how long the run had lasted by then, what it was told meanwhile (`AgentRun.steer`), and what the run is
+fed with. A run that is played again asks for the same steps by the same keys, since nothing that it decides depends on
+anything but its records: results are taken in the order of their calls, and its clock goes on from the time of the last
+record.
 """
 
 import asyncio
@@ -62,7 +63,9 @@ _LAST_SECONDS = 0.4  # For a step that does not end.
 
 
 class StepKey(str):
-    """Key of a step: a text such as `model:3` or `tool:3.call_abc`. No other step of the run has it, and it is the same whenever the run is played again.
+    """Key of a step: a text such as `model:3` or `tool:3.call_abc`.
+
+    No other step of the run has it, and it is the same whenever the run is played again.
 
     Attributes:
         kind: A call of a model, a model's summary by which the run is compacted, a call of a tool, or one of a guardrail.
@@ -91,9 +94,11 @@ class Steps(Protocol):
     async def step(self, key: StepKey, work: StepWork, /) -> bytes:
         """Do a step once in the life of a run, and return its record.
 
-        Where there is no record under this key, await `work()` once, record what it returns, and return that. Where there is one, return it without calling `work`: by this one knows
-        whether a step is made now. The pieces of a model's answer have all been taken, and what they show has been yielded, before `work` returns. Nothing is recorded where `work`
-        raises, and what it raises is raised. Many steps may be under way, each in a task that is cancelled with the run.
+        Where there is no record under this key, await `work()` once, record what it returns, and return that. Where
+        there is one, return it without calling `work`: by this one knows whether a step is made now. The pieces of a
+        model's answer have all been taken, and what they show has been yielded, before `work` returns. Nothing is
+        recorded where `work` raises, and what it raises is raised. Many steps may be under way, each in a task that is
+        cancelled with the run.
 
         Whatever else is raised ends the run with a `StepError`.
         """
@@ -105,7 +110,10 @@ class TellsRun(Protocol):
     """Steps that also keep what a run is told while it is under way; `stream.steer` then tells it nothing."""
 
     async def read_steered(self, after: int, /) -> Sequence[object]:
-        """Return what the run was told after so many: texts or user messages, in the same order whenever it is asked. Called as a step ends, whose record then holds it."""
+        """Return what the run was told after so many: texts or user messages, in the same order whenever it is asked.
+
+        Called as a step ends, whose record then holds it.
+        """
         ...
 
 
@@ -180,7 +188,9 @@ class Stepper:
     async def iter_answer(
         self, call: CallModel, ask: Callable[[], AsyncGenerator[Any]]
     ) -> AsyncGenerator[Any]:
-        """Yield what the run is fed with for a model call: as it comes where the call is made, else from its record. The end comes once it is recorded.
+        """Yield what the run is fed with for a model call: as it comes where the call is made, else from its record.
+
+        The end comes once it is recorded.
 
         Args:
             call: The request.

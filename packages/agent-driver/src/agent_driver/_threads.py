@@ -83,7 +83,10 @@ class Threads:
         self._abandoned: Future[None] = Future()
 
     def start(self, work: Callable[[], Any]) -> None:
-        """Run a function, which raises nothing, as soon as there is a thread for it, with the context variables of whoever starts it. If it returns False, its place was given to another."""
+        """Run a function, which raises nothing, as soon as there is a thread for it, with the context variables of whoever starts it.
+
+        If it returns False, its place was given to another.
+        """
         with self._lock:
             # A thread begins with no context variables; traces and the like would be lost.
             self._waiting.append(partial(copy_context().run, work))
@@ -101,7 +104,10 @@ class Threads:
         self._begin()
 
     def after(self, seconds: float, act: Callable[[], Any]) -> threading.Timer:
-        """Call a function after some seconds, in a thread of its own with the context variables of whoever asks; not if it is cancelled or all are abandoned by then."""
+        """Call a function after some seconds, in a thread of its own, with the caller's context variables.
+
+        It is not called if it is cancelled or all are abandoned by then.
+        """
         timer = threading.Timer(seconds, partial(copy_context().run, act))
         timer.name, timer.daemon = f"{self._name}-timer", True
         self.on_abandon(timer.cancel)

@@ -42,8 +42,8 @@ _TARGET: Final = {
 class ToolSearch:
     """The two functions by which a model finds and calls many tools without being told of each.
 
-    Hand `functions` to an `AgentRun` as own functions, and the tools to `drive`; or let `drive(..., tool_search=30)` do both. A call of `call_tool` becomes
-    the call of the tool that it names, under all guards.
+    Hand `functions` to an `AgentRun` as own functions, and the tools to `drive`; or let `drive(..., tool_search=30)` do
+    both. A call of `call_tool` becomes the call of the tool that it names, under all guards.
 
     Args:
         tools: The tools that can be found and called, each with a name of its own.

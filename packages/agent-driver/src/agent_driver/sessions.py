@@ -30,8 +30,9 @@ class Conversation:
         messages: The conversation without the agent's instruction.
         waiting: The calls that wait for a person's decision; None where none do.
         version: How often it was saved.
-        given_out: The calls that a person has approved and that a run has begun to make, as the person was shown them; none as soon as a result of that run is saved. Where its process
-            has died, their outcome is not known, and the next turn says so.
+        given_out: The calls that a person has approved and that a run has begun to make, as the person was shown them;
+            none as soon as a result of that run is saved. Where its process has died, their outcome is not known, and
+            the next turn says so.
     """
 
     messages: tuple[Any, ...] = ()
@@ -91,7 +92,9 @@ class MemorySession:
 
 
 class SqliteSession:
-    """Session in a SQLite file, which any number of processes may use; the file is made where there is none, with the mode 0600, for it holds what was said.
+    """Session in a SQLite file, which any number of processes may use.
+
+    A missing file is created with the mode 0600, because it holds what was said.
 
     Messages are stored as JSON, so they hold nothing that JSON cannot; those of a run do not.
 

@@ -19,8 +19,9 @@ _NOTES: Mapping[Role, str] = {
 def with_files_moved(messages: Iterable[Message]) -> list[Message]:
     """Return the messages with the images and files of system and assistant messages moved into the user message that follows.
 
-    A sentence there says where they come from. Files of an assistant message come after the results of its calls. If the next message is the user's, they come
-    first in it, because some providers refuse two user messages in a row; otherwise they become a message of their own.
+    A sentence there says where they come from. Files of an assistant message come after the results of its calls. If
+    the next message is the user's, they come first in it, because some providers refuse two user messages in a row;
+    otherwise they become a message of their own.
     """
     placed: list[Message] = []
     moved: list[Any] = []

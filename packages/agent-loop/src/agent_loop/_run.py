@@ -3,34 +3,43 @@
 Theory of operation
 ===================
 
-A run is three things. `RunSettings` is what it was made with: tools, functions, limits, rules; it never changes once the run has started. `RunState` is one value that
-holds all that changes. And the rules (`_rules`) are functions that take both, with an input, change the state and return the events that follow. Nothing waits in here, calls
-anything, or remembers anything outside the state, so a run can be fed by threads, an event loop or a test, and can be stored as JSON.
+A run is three things. `RunSettings` is what it was made with: tools, functions, limits, rules; it never changes once
+the run has started. `RunState` is one value that holds all that changes. And the rules (`_rules`) are functions that
+take both, with an input, change the state and return the events that follow. Nothing waits in here, calls anything, or
+remembers anything outside the state, so a run can be fed by threads, an event loop or a test, and can be stored as
+JSON.
 
 Which input a run takes depends on its status, and `TRANSITIONS` is the only place that says so:
 
 - `ready`: it has not started.
 - `model`: a model call is open. It is fed with pieces of the answer and then with its end, or with a failure.
-- `summary`: likewise, but the call asks for a summary, because the next request would fill the model's window. Nothing of the answer is shown; then the round goes on.
+- `summary`: likewise, but the call asks for a summary, because the next request would fill the model's window. Nothing
+  of the answer is shown; then the round goes on.
 - `tools`: the results of tool calls are awaited.
 - `approval`: all calls of the round that need no approval have answered, and a person has to decide about the others.
 - `check`: the last answer is there, and the driver checks it before any of it is shown (`checks_answer`).
 - `finished`: `Finished` was the last event.
 
-A rule looks the transition up before it changes anything, so an input that comes at the wrong time raises `LocalProtocolError` and leaves the run as it was.
+A rule looks the transition up before it changes anything, so an input that comes at the wrong time raises
+`LocalProtocolError` and leaves the run as it was.
 
-Why a run closes. A run has to end with an answer, and the model does not know the limits. So when the last allowed round begins, time is short or a budget is used up, the
-round is a closing one (`Round.closing` says why): same messages, same tools, but the model may call none. It is decided once, when the round begins, so a request
-never contradicts what was decided about its answer. Calls that the model makes all the same are refused with a sentence, because every call has to get a result. Agents are
-the exception: where the budget of a run above is used up, they end without a closing call, as the outermost run makes one for all.
+Why a run closes. A run has to end with an answer, and the model does not know the limits. So when the last allowed
+round begins, time is short or a budget is used up, the round is a closing one (`Round.closing` says why): same
+messages, same tools, but the model may call none. It is decided once, when the round begins, so a request never
+contradicts what was decided about its answer. Calls that the model makes all the same are refused with a sentence,
+because every call has to get a result. Agents are the exception: where the budget of a run above is used up, they end
+without a closing call, as the outermost run makes one for all.
 
-How requests grow. Each request begins with the whole request before it: providers cache prompts by their beginnings, and reasoning items belong to the messages around them. Three
-things break that rule, and the request says so each time: files that no longer fit (`left_out`), a summary (`is_rewritten`), and another model (`model`).
+How requests grow. Each request begins with the whole request before it: providers cache prompts by their beginnings,
+and reasoning items belong to the messages around them. Three things break that rule, and the request says so each time:
+files that no longer fit (`left_out`), a summary (`is_rewritten`), and another model (`model`).
 
-How a snapshot goes on. A run stops for a person only in `approval`, where no model call and no tool is under way; so everything in the state is plain data, and the fields that read a stream
-(`init=False` in the state's classes) is empty. The snapshot is that data with a version, an expiry and a signature. Settings are not in it, because tools and hidden values must not
-leave the process: a process that resumes a run makes one with its own settings, and digests tell whether a waiting call would mean the same in it. Then the state is put in
-the place of the new run's own, and the decisions are fed as if nothing had happened.
+How a snapshot goes on. A run stops for a person only in `approval`, where no model call and no tool is under way; so
+everything in the state is plain data, and the fields that read a stream (`init=False` in the state's classes) is empty.
+The snapshot is that data with a version, an expiry and a signature. Settings are not in it, because tools and hidden
+values must not leave the process: a process that resumes a run makes one with its own settings, and digests tell
+whether a waiting call would mean the same in it. Then the state is put in the place of the new run's own, and the
+decisions are fed as if nothing had happened.
 """
 
 from collections import deque
@@ -67,15 +76,18 @@ class AgentRun:
 
     Call `start()`, act on the events that it returns, `feed()` the outcome, and so on until `Finished`.
 
-    At most `maximum_iterations` model calls are made. With more than one allowed, the last is the closing call: same messages, same tools, tool choice
-    `none`, so that the model answers with what it has. If it asks for tools all the same, they are refused and a sentence says so. With exactly one allowed, its
-    tools run and their results are shown. `TimeShort` makes the next call the closing one.
+    At most `maximum_iterations` model calls are made. With more than one allowed, the last is the closing call: same
+    messages, same tools, tool choice `none`, so that the model answers with what it has. If it asks for tools all the
+    same, they are refused and a sentence says so. With exactly one allowed, its tools run and their results are shown.
+    `TimeShort` makes the next call the closing one.
 
-    A model call that the platform broke off is made once more, as a round of its own, if nothing of it was shown and rounds and time are left. Otherwise the run ends with
-    the sentence of the failure and the tool results so far, or with an error if nothing was shown and no tool has answered. A refused call ends the run at once.
+    A model call that the platform broke off is made once more, as a round of its own, if nothing of it was shown and
+    rounds and time are left. Otherwise the run ends with the sentence of the failure and the tool results so far, or
+    with an error if nothing was shown and no tool has answered. A refused call ends the run at once.
 
-    Each request begins with the whole request before it, except that its oldest images and files become sentences, for good, when it would exceed `max_request_bytes`.
-    A forced tool choice falls back to `auto` once a round's tools have run, since the model could never answer otherwise.
+    Each request begins with the whole request before it, except that its oldest images and files become sentences, for
+    good, when it would exceed `max_request_bytes`. A forced tool choice falls back to `auto` once a round's tools have
+    run, since the model could never answer otherwise.
 
     Args:
         messages: The request so far: system, history, question. They pass through unchanged; the run adds `Message`s.
@@ -195,8 +207,9 @@ class AgentRun:
     def fingerprint(self) -> str:
         """A digest of what a snapshot has in common with the run that resumes it: two runs take up each other's snapshots if it is the same.
 
-        It covers the tools' names, descriptions and parameters, the allowed tools, the approval rules, the answer's schema, the models' names, the own functions that remember something, and the
-        format of snapshots. It is the same in every process.
+        It covers the tools' names, descriptions and parameters, the allowed tools, the approval rules, the answer's
+        schema, the models' names, the own functions that remember something, and the format of snapshots. It is the
+        same in every process.
         """
         return digest_run(self._run)
 
@@ -269,7 +282,8 @@ class AgentRun:
         """Set the function that returns the arguments a call would be made with, so that approval rules see them as well as the model's own text.
 
         Args:
-            bind: Returns the arguments of a call; refused arguments for a call that will not be made anyway, None for an unknown tool. It does no I/O.
+            bind: Returns the arguments of a call; refused arguments for a call that will not be made anyway, None for
+                an unknown tool. It does no I/O.
         """
         self._run.bind = bind
 
@@ -286,8 +300,9 @@ class AgentRun:
     def steer(self, message: object) -> None:
         """Say something to a run under way; may be called from any thread.
 
-        It stands before the next round, with every model. A run whose model has answered meanwhile goes on for one more round, if its limits leave one; what no round has read is in
-        `Finished.unread`. It decides nothing that a person has to, and counts in no budget but that of tokens.
+        It stands before the next round, with every model. A run whose model has answered meanwhile goes on for one more
+        round, if its limits leave one; what no round has read is in `Finished.unread`. It decides nothing that a person
+        has to, and counts in no budget but that of tokens.
 
         Args:
             message: A text, or a user message.
@@ -308,7 +323,10 @@ class AgentRun:
             self._said.append(read)
 
     def read_steered(self) -> tuple[Message, ...]:
-        """Return what `steer` was given since, which is from then on for the caller to feed as `Steered`: for a driver that checks it, or records what a run is fed with."""
+        """Return what `steer` was given since; from then on the caller has to feed it as `Steered`.
+
+        For a driver that checks it, or records what a run is fed with.
+        """
         self._is_read_by_driver = True
         return tuple(self._said.popleft() for _ in range(len(self._said)))
 
@@ -348,8 +366,9 @@ class AgentRun:
     def resume(self, snapshot: object, *, key: bytes, now: float) -> tuple[AskApproval, Any]:
         """Continue the run of a snapshot, and return the calls that it waits for and the driver's `extra`.
 
-        This run must not have started, and has to have the same tools, allowed tools, approval rules, answer schema and names of models, so that a call means the same in it. Its own
-        messages are not used. Its limits and what it shows may differ: if the run has passed a maximum by then, the next call is the closing one.
+        This run must not have started, and has to have the same tools, allowed tools, approval rules, answer schema and
+        names of models, so that a call means the same in it. Its own messages are not used. Its limits and what it
+        shows may differ: if the run has passed a maximum by then, the next call is the closing one.
 
         Args:
             snapshot: The text that `to_snapshot()` has returned, or the JSON object in it.
@@ -359,7 +378,8 @@ class AgentRun:
         Raises:
             LocalProtocolError: If the run has started already.
             InvalidSettingError: If the key is too short.
-            SnapshotError: If it is not a snapshot, does not fit this run, has another release's format, was signed with another key, was changed, or has expired.
+            SnapshotError: If it is not a snapshot, does not fit this run, has another release's format, was signed with
+                another key, was changed, or has expired.
         """
         extra = load_run(self._run, snapshot, key=key, now=now)
         return ask_approval(self._run), extra
@@ -368,7 +388,8 @@ class AgentRun:
         """Take one input and return what follows from it, in order.
 
         Args:
-            received: One of this package's inputs, or anything with the fields of a `ModelDelta` or of a `ToolResult`, such as the whole answer of a model's client.
+            received: One of this package's inputs, or anything with the fields of a `ModelDelta` or of a `ToolResult`,
+                such as the whole answer of a model's client.
 
         Raises:
             LocalProtocolError: If the run cannot take this now, or the result belongs to no open call. Nothing has changed.

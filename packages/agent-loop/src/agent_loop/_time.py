@@ -103,8 +103,8 @@ def _before(limit: float, *, part: int, most: float) -> float:
 class CallWatch:
     """A watch over one model call: told what arrives and when, it says when to give the call up and with which failure.
 
-    A model plugin that has died is silent, and the platform does not report it. A minute of silence means that it is dead only if keep-alives (empty deltas)
-    came earlier in the same call.
+    A model plugin that has died is silent, and the platform does not report it. A minute of silence means that it is
+    dead only if keep-alives (empty deltas) came earlier in the same call.
 
     Args:
         budget: The time of the run.
@@ -136,7 +136,8 @@ class CallWatch:
 
         Args:
             now: The time.
-            may_retry: Whether the call would be made once more if it failed now; then it has to leave half of the time that is kept for the closing call.
+            may_retry: Whether the call would be made once more if it failed now; then it has to leave half of the time
+                that is kept for the closing call.
         """
         end = self._room if may_retry else self._end
         return max(0.0, min(end, self._heard + self._max_silence) - now)

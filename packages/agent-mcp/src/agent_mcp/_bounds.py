@@ -1,7 +1,7 @@
 """How large a message may be: in bytes, in what they become, and in levels.
 
-Once the SDK has read it, an empty list of 3 bytes takes over 300 in memory, and one emoji makes each letter of its text take 4 (mcp 2.3, Python 3.12). Nested deeper
-than 200 levels it is not read at all (pydantic 2.12).
+Once the SDK has read it, an empty list of 3 bytes takes over 300 in memory, and one emoji makes each letter of its text
+take 4 (mcp 2.3, Python 3.12). Nested deeper than 200 levels it is not read at all (pydantic 2.12).
 """
 
 import re

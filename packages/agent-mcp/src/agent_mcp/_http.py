@@ -18,7 +18,10 @@ from ._servers import HttpServer
 
 
 SESSION_LOST: Final = -32_099
-"""The code of an error that says that the server knows no such session, and so has not made the call. Our choice, among those that JSON-RPC leaves to implementations."""
+"""The code of an error that says that the server knows no such session, and so has not made the call.
+
+Our choice, among those that JSON-RPC leaves to implementations.
+"""
 
 _REFUSAL_BYTES: Final = 100_000
 _REASON_CHARACTERS: Final = 300

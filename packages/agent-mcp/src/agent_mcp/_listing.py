@@ -56,7 +56,8 @@ async def list_tools(client: Client, server: str) -> list[types.Tool]:
 def mend_tools(result: dict[str, Any]) -> None:
     """Change a list of tools so that one bad tool does not cost the others, since the session refuses a list as a whole.
 
-    What is not needed is dropped from each: the session would check it, and each result against an output schema. Schemas are kept aside, as they came.
+    What is not needed is dropped from each: the session would check it, and each result against an output schema.
+    Schemas are kept aside, as they came.
     """
     tools: object = result.get("tools")
     if not isinstance(tools, list):

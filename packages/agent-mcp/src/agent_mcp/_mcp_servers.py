@@ -32,8 +32,9 @@ _log = logging.getLogger("agent_mcp")
 class McpServers:
     """MCP servers whose tools an agent may use, in a `with` or an `async with` block.
 
-    They are started together, in an event loop in a thread of its own, so that their tools work in blocking and in asynchronous runs alike, also in many at once. The list of tools is fixed at
-    the beginning. A server that ends later is started anew by the next call of one of its tools.
+    They are started together, in an event loop in a thread of its own, so that their tools work in blocking and in
+    asynchronous runs alike, also in many at once. The list of tools is fixed at the beginning. A server that ends later
+    is started anew by the next call of one of its tools.
 
     Args:
         servers: The servers, each with a name of its own.

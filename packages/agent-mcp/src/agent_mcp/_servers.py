@@ -27,8 +27,8 @@ class ServerSettings:
         tools: The names of the only tools to take, as the server calls them; None takes all.
         timeout: Seconds that one try of a call may take, over 0; None if the run decides.
         retries: How often a call is tried again where the connection has failed; None if the run decides.
-        approval: When a person has to approve a call of any of the tools: `never`, `once` in a run, `always`, or a mapping of conditions (`agent_tooling.ToolOptions`); None if the
-            run decides.
+        approval: When a person has to approve a call of any of the tools: `never`, `once` in a run, `always`, or a
+            mapping of conditions (`agent_tooling.ToolOptions`); None if the run decides.
         start_timeout: Seconds that the server has to start and to list its tools, over 0.
     """
 
@@ -46,13 +46,16 @@ class ServerSettings:
 
 @dataclass(frozen=True)
 class StdioServer(ServerSettings):
-    """A server that is started as a process, and spoken to over its standard input and output. Its group of processes is killed at the end. POSIX only.
+    """A server that is started as a process, and spoken to over its standard input and output.
+
+    Its group of processes is killed at the end. POSIX only.
 
     Attributes:
         name: What its tools' names begin with: 1 to 32 letters, digits, underscores or hyphens.
         command: The program and its arguments. No representation shows them.
-        env: The environment: names of variables to pass on, or a mapping of names to values. The server gets these and no others; None passes on `HOME` and `PATH`. Values of
-            variables that are named like secrets (`GITHUB_TOKEN`) are redacted in all that comes from the server.
+        env: The environment: names of variables to pass on, or a mapping of names to values. The server gets these and
+            no others; None passes on `HOME` and `PATH`. Values of variables that are named like secrets
+            (`GITHUB_TOKEN`) are redacted in all that comes from the server.
         folder: The folder that it runs in; None for this process's own.
 
     Raises:

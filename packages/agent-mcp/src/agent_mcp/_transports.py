@@ -1,7 +1,7 @@
 """The ways to a server, each within bounds: how long a message, how large an answer, how many messages without one.
 
-The SDK's own ways have no such bounds (mcp 2.3: a line without an end and a JSON answer are read into memory whatever their size), and check answers by schemas that the
-server has chosen, which may take years.
+The SDK's own ways have no such bounds (mcp 2.3: a line without an end and a JSON answer are read into memory whatever
+their size), and check answers by schemas that the server has chosen, which may take years.
 """
 
 import json

@@ -71,11 +71,12 @@ def build_system_instruction(
 
     Args:
         base_instruction: The task's own instruction. Blank or None stands for `DEFAULT_INSTRUCTION`.
-        prompt_policy_overrides: A JSON object, as text or as a mapping, with any of the keys
-            `persistence_policy`, `context_gathering_policy`, `uncertainty_policy`, `tool_preamble_policy` and
-            `extra_policy`. A text replaces the block (its tags are added when missing), a blank text removes
-            it, and null keeps the default. Other keys, and values that JSON cannot hold (NaN), change nothing. Text that is not a JSON object is the extra
-            policy as a whole, unless it nearly is one, which changes nothing. `check_overrides` reports what changes nothing.
+        prompt_policy_overrides: A JSON object, as text or as a mapping, with any of the keys `persistence_policy`,
+            `context_gathering_policy`, `uncertainty_policy`, `tool_preamble_policy` and `extra_policy`. A text replaces
+            the block (its tags are added when missing), a blank text removes it, and null keeps the default. Other
+            keys, and values that JSON cannot hold (NaN), change nothing. Text that is not a JSON object is the extra
+            policy as a whole, unless it nearly is one, which changes nothing. `check_overrides` reports what changes
+            nothing.
         model: Name of the model that will read the instruction. Codex models get no default tool preamble:
             they end their turn early when asked for one. An overridden preamble is kept.
 

@@ -17,9 +17,9 @@ type JsonSchema = dict[str, Any]
 def to_json(value: object) -> str | None:
     """Return a value as JSON text; None if JSON cannot carry it.
 
-    Enum members become their values, dataclasses and pydantic models objects of their fields, sets and other collections lists. Bytes become their size. Exceptions,
-    whose texts may hold secrets, and other objects without a text of their own become the name of their type. Infinity and NaN, which JSON does not have, become
-    texts.
+    Enum members become their values, dataclasses and pydantic models objects of their fields, sets and other
+    collections lists. Bytes become their size. Exceptions, whose texts may hold secrets, and other objects without a
+    text of their own become the name of their type. Infinity and NaN, which JSON does not have, become texts.
     """
     try:
         return _without_constants(json.dumps(value, ensure_ascii=False, default=_json_stand_in))

@@ -30,7 +30,10 @@ REPEATED_SUCCESS_NOTICE: Final = "this call was already made with the same argum
 
 
 def timed_out_text(name: str, seconds: float, *, may_go_on: bool = True) -> str:
-    """Return the sentence for a call that was given up after the `seconds` that its tool may take; `may_go_on` says whether the tool may still be running."""
+    """Return the sentence for a call that exceeded the `seconds` that its tool may take.
+
+    `may_go_on` says whether the tool may still be running.
+    """
     unit = "second" if seconds == 1 else "seconds"
     rest = "it may still be going on" if may_go_on else "it was cancelled"
     return f"tool invoke error: {name} did not answer within {seconds:g} {unit}; {rest}"

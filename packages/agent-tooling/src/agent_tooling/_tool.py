@@ -61,13 +61,17 @@ class _Checks(Protocol):
 
 
 class ToolOptions(TypedDict, total=False):
-    """Options for the calls of a tool. The settings of a run decide about those that are left out (`agent_driver`); if they do not, there is no limit, no retry and no approval.
+    """Options for the calls of a tool.
+
+    The settings of a run decide about those that are left out (`agent_driver`); if they do not, there is no limit, no
+    retry and no approval.
 
     Attributes:
         timeout: Seconds that one try of a call may take, over 0; `math.inf` for no limit.
-        retries: How often a call that failed or timed out is tried again, at least 0. A call that ended in a `ToolError` is not tried again: the model reads why, and decides.
-        approval: When a person has to approve a call: `never`, `once` in a run or `always`; or a mapping of conditions under which it is always, as in `when` of
-            `ApprovalRules.parse`: `{"euros": {"above": 100}}`.
+        retries: How often a call that failed or timed out is tried again, at least 0. A call that ended in a
+            `ToolError` is not tried again: the model reads why, and decides.
+        approval: When a person has to approve a call: `never`, `once` in a run or `always`; or a mapping of conditions
+            under which it is always, as in `when` of `ApprovalRules.parse`: `{"euros": {"above": 100}}`.
     """
 
     timeout: float | None
@@ -79,8 +83,9 @@ class ToolOptions(TypedDict, total=False):
 class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no default in Python 3.12
     """A tool that a model may call. The type parameter is the type of the dependencies that its function gets in a `Context`.
 
-    A driver gives `name`, `description` and `parameters` to the model, passes the text of a call's arguments to `bind`, and the accepted arguments to `invoke`
-    or, if `is_async`, to `ainvoke`. None of the three raises for faults of the model or the tool.
+    A driver gives `name`, `description` and `parameters` to the model, passes the text of a call's arguments to `bind`,
+    and the accepted arguments to `invoke` or, if `is_async`, to `ainvoke`. None of the three raises for faults of the
+    model or the tool.
 
     Attributes:
         name: The name that the model calls it by: 1 to 64 characters of `a-zA-Z0-9_-`.
@@ -95,7 +100,8 @@ class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no defau
         deps_type: The type that the function's `Context` is annotated with; None if it takes no context.
 
     Raises:
-        DeclarationError: If some API would not take the name, `parameters` is not the JSON schema of an object, one of them is hidden, or an option is out of its range.
+        DeclarationError: If some API would not take the name, `parameters` is not the JSON schema of an object, one of
+            them is hidden, or an option is out of its range.
 
     Source: docs/contracts/agent-tooling.md, F1 to F11.
     """
@@ -144,9 +150,10 @@ class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no defau
     ) -> Self:
         """Make a tool from a typed function, with or without `async`, that returns its result or yields it in pieces.
 
-        The types say which arguments a model may give, and pydantic checks them strictly: the schema and the check agree. The model reads the description of a
-        parameter in `Annotated[..., Field(description=...)]` or in the docstring (in Google's, NumPy's or reST's style).
-        A first parameter annotated with `Context[...]` gets the context of the call, and the model does not see it.
+        The types say which arguments a model may give, and pydantic checks them strictly: the schema and the check
+        agree. The model reads the description of a parameter in `Annotated[..., Field(description=...)]` or in the
+        docstring (in Google's, NumPy's or reST's style). A first parameter annotated with `Context[...]` gets the
+        context of the call, and the model does not see it.
 
         Args:
             function: The function. Each parameter has a type, and can be passed by name.
@@ -188,8 +195,9 @@ class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no defau
     ) -> Self:
         """Make a tool from a JSON schema, such as an MCP server's, and a function that takes the arguments by name.
 
-        With the extra `schema` (jsonschema) everything in the schema is checked. Without it, only missing names, unknown names and simple types on the outermost
-        level are. A schema that does not say whether it takes other names takes none.
+        With the extra `schema` (jsonschema) everything in the schema is checked. Without it, only missing names,
+        unknown names and simple types on the outermost level are. A schema that does not say whether it takes other
+        names takes none.
 
         Args:
             name: The tool's name.
@@ -200,8 +208,8 @@ class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no defau
             options: How its calls are made: `timeout`, `retries` and `approval` of `ToolOptions`.
 
         Raises:
-            DeclarationError: If some API would not take the name; or if the schema is not one of an object, refers to something outside itself or to nothing, or names
-                a hidden parameter where it cannot be taken out.
+            DeclarationError: If some API would not take the name; or if the schema is not one of an object, refers to
+                something outside itself or to nothing, or names a hidden parameter where it cannot be taken out.
         """
         given = _read_hidden(hidden)
         checks = SchemaParameters.from_schema(json_schema, hidden=given)
@@ -236,9 +244,9 @@ class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no defau
             name: The name that the model calls it by, if not its own.
             policy: The wording in which its messages are reported to the model.
             reader: Turns its messages into what the model reads and what is for others, instead of that wording.
-            files: The files at hand, a mapping to which more may be added. For a parameter that takes files and has no value set, the model writes their
-                names; each call looks them up, and the tool gets what the function under that name returns. Without the mapping, such
-                parameters stay hidden.
+            files: The files at hand, a mapping to which more may be added. For a parameter that takes files and has no
+                value set, the model writes their names; each call looks them up, and the tool gets what the function
+                under that name returns. Without the mapping, such parameters stay hidden.
 
         Raises:
             DeclarationError: If it cannot be read.
@@ -273,7 +281,10 @@ class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no defau
 
     @property
     def may_be_long(self) -> bool:
-        """Whether a result could be longer than a model reads at once: True unless the function is annotated to return a number, a boolean or None."""
+        """Whether a result could be longer than a model reads at once.
+
+        True unless the function is annotated to return a number, a boolean or None.
+        """
         return not returns_short_value(self.function)
 
     @property
@@ -324,7 +335,10 @@ class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no defau
         return cast("_Checks", self._checks).bind(self.name, parsed.args)
 
     def shown_arguments(self, args: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the arguments that a model may see of those that `bind` has accepted: without those that the app's builder has set for a declared tool."""
+        """Return the arguments that a model may see of those that `bind` has accepted.
+
+        Those that the app's builder has set for a declared tool are left out.
+        """
         if not isinstance(self._checks, DeclaredParameters):
             return args
         shown = self.parameters["properties"]
@@ -343,8 +357,8 @@ class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no defau
         Args:
             args: The arguments that `bind` has accepted.
             context: The context for a function that takes one.
-            is_over: Returns whether nobody waits any more; called after each piece of a result that comes in pieces, and before a result is awaited. If so, the function is
-                closed and its pieces are dropped.
+            is_over: Returns whether nobody waits any more; called after each piece of a result that comes in pieces,
+                and before a result is awaited. If so, the function is closed and its pieces are dropped.
             wait: Waits for a coroutine, such as `asyncio.run`; without it, a result that has to be awaited is a failure.
         """
         pieces: list[object] = []
@@ -433,7 +447,9 @@ def tool(
     hidden: Mapping[str, Any] | None = None,
     **options: Unpack[ToolOptions],
 ) -> Any:
-    """Decorate a function to make a tool from it: `@tool`, or `@tool(name=..., timeout=..., approval=...)`, with the arguments of `Tool.from_function`.
+    """Decorate a function to make a tool from it: `@tool`, or `@tool(name=..., timeout=..., approval=...)`.
+
+    The arguments are those of `Tool.from_function`.
 
     Raises:
         DeclarationError: If a parameter cannot be described to the model, or an option is out of its range.

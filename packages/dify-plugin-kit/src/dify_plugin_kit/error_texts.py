@@ -1,7 +1,8 @@
 """The meaning of a failed model call's error text: a sentence for a person, and whether a retry is worth it.
 
-A call passes through many hands: the plugin daemon, Dify's API, the daemon again, the model's plugin, its provider. A call that the platform broke off
-may succeed the next time. One that the provider refused will not, and where the provider itself failed, the model's plugin has already retried.
+A call passes through many hands: the plugin daemon, Dify's API, the daemon again, the model's plugin, its provider. A
+call that the platform broke off may succeed the next time. One that the provider refused will not, and where the
+provider itself failed, the model's plugin has already retried.
 
 Source: langgenius/dify-plugin-daemon at bdb5642a, internal/core and pkg/utils; langgenius/dify, api/core/plugin/impl/exc.py; dify-plugin 0.10.2,
 `core/runtime.py` and `errors/model.py`; recorded traffic.

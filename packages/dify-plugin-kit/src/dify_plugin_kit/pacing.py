@@ -1,16 +1,18 @@
 """Pacing of streams: their events are handed on in few batches, with an empty one as a keep-alive during silences.
 
-In a model plugin each batch becomes a chunk, which the plugin has to build and write and Dify has to read, and Dify gives up on a plugin that is silent for too long.
+In a model plugin each batch becomes a chunk, which the plugin has to build and write and Dify has to read, and Dify
+gives up on a plugin that is silent for too long.
 
-A person can't tell text that arrives token by token from text that arrives every 50 ms. So the first piece of each block leaves at once, and when a
-batch with text has left, the stream is not looked at again before the window has ended; then all that has come leaves together. Being woken for a token costs
-more than the token itself. Windows end at ticks that all streams share, because the data that one stream needs is then still in the processor's caches from the one
-before. Where many streams come in at once, windows grow with them.
+A person can't tell text that arrives token by token from text that arrives every 50 ms. So the first piece of each
+block leaves at once, and when a batch with text has left, the stream is not looked at again before the window has
+ended; then all that has come leaves together. Being woken for a token costs more than the token itself. Windows end at
+ticks that all streams share, because the data that one stream needs is then still in the processor's caches from the
+one before. Where many streams come in at once, windows grow with them.
 
-The reader is a thread. In the plugin's process gevent has replaced threads by greenlets, and a greenlet runs until it waits: a reader whose
-whole answer has already come would keep the first piece from leaving, and other streams from beginning. So it yields after each event that somebody waits
-for, and once its first piece has left, it sleeps for as long as it takes to begin the others. Nothing of gevent is imported for that, and with ordinary
-threads it does no harm.
+The reader is a thread. In the plugin's process gevent has replaced threads by greenlets, and a greenlet runs until it
+waits: a reader whose whole answer has already come would keep the first piece from leaving, and other streams from
+beginning. So it yields after each event that somebody waits for, and once its first piece has left, it sleeps for as
+long as it takes to begin the others. Nothing of gevent is imported for that, and with ordinary threads it does no harm.
 
 Source: docs/contracts/openai-gpt5-responses.md, A34 and A35.
 """
@@ -34,7 +36,10 @@ _STREAMS = 25  # up to so many at once keep the window as it was set
 _MOST_GROWTH = 4
 
 type Read[Event] = Callable[[Callable[[], bool]], Iterable[list[Event]]]
-"""A reader of a stream, such as `ResponseStream.batches` of gpt5-responses. It calls its argument before it waits, and if that returns True, looks for events again first."""
+"""A reader of a stream, such as `ResponseStream.batches` of gpt5-responses.
+
+It calls its argument before it waits, and if that returns True, looks for events again first.
+"""
 
 
 class Piece(Protocol):
@@ -52,9 +57,10 @@ class Pacer[Event]:
     Args:
         piece: The class of events with text.
         end: The class of the event that ends a stream.
-        window_seconds: What arrives within this many seconds leaves together; with more than 25 streams at once the window grows with them, up to four times. The
-            first piece of a block and the end of the stream do not wait for it, but for a sleeping reader: up to 0.05 s, grown likewise, and no longer than the window.
-            0 hands on at once whatever has arrived.
+        window_seconds: What arrives within this many seconds leaves together; with more than 25 streams at once the
+            window grows with them, up to four times. The first piece of a block and the end of the stream do not wait
+            for it, but for a sleeping reader: up to 0.05 s, grown likewise, and no longer than the window. 0 hands on
+            at once whatever has arrived.
         keep_alive_seconds: After this many seconds without an event an empty batch is yielded, as a keep-alive.
     """
 

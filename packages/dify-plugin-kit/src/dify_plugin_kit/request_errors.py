@@ -1,7 +1,7 @@
 """The errors that Dify gets when a request to a plugin fails.
 
-The plugin SDK sends a traceback along with every error, and Dify shows all of it to the user of an app: 4.6 kB with paths of the server. The SDK's own
-errors about a request quote the request, including its secrets.
+The plugin SDK sends a traceback along with every error, and Dify shows all of it to the user of an app: 4.6 kB with
+paths of the server. The SDK's own errors about a request quote the request, including its secrets.
 
 Source: dify-plugin 0.10.2, `core/server/io_server.py`; docs/evidence/dify-platform.md, P28.
 """

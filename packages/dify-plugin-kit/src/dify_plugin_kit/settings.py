@@ -43,7 +43,8 @@ def _read[Number: (int, float), Default](
 def bound_timeouts(environ: MutableMapping[str, str]) -> None:
     """Bring `MAX_REQUEST_TIMEOUT` and `MAX_INVOCATION_TIMEOUT` within 60 to 3600 whole seconds; 900 if one is missing or not a number.
 
-    They limit a request to the plugin and a call back into Dify. The SDK reads both while it is imported, and ends the process if one is not a whole number.
+    They limit a request to the plugin and a call back into Dify. The SDK reads both while it is imported, and ends the
+    process if one is not a whole number.
 
     Args:
         environ: The process's environment, before the SDK is imported.

@@ -1,7 +1,8 @@
 """The lines that a plugin's process reads from Dify's plugin daemon.
 
-The plugin SDK's parser takes 200 levels of nesting. It cannot say which session a deeper line belongs to, so the caller, or the run that waits for a tool's
-answer, waits until the platform's time is up. One deep value in a tool's JSON is enough.
+The plugin SDK's parser takes 200 levels of nesting. It cannot say which session a deeper line belongs to, so the
+caller, or the run that waits for a tool's answer, waits until the platform's time is up. One deep value in a tool's
+JSON is enough.
 
 Source: dify-plugin 0.10.2, `core/server/stdio/request_reader.py`; pydantic-core 2.46, whose JSON parser bounds recursion.
 """

@@ -34,7 +34,10 @@ _PIECE_CHARACTERS = 256 * 1024  # in JSON a character takes at most six bytes
 _SHOWN = frozenset({"text", "image", "image_link", "link", "file", "blob"})
 
 type Shorten = Callable[[bytes, int], bytes]
-"""A rule that shortens a line: given the line and the limit in bytes, it returns a line within the limit, or raises an error for the line's writer."""
+"""A rule that shortens a line.
+
+Given the line and the limit in bytes, it returns a line within the limit, or raises an error for the line's writer.
+"""
 
 type Refuse = Callable[[int, int], Exception]
 """A function that makes the error for a line that must not be shortened, given the size and the limit in bytes, both with the line feed."""
@@ -54,8 +57,8 @@ class _Unfinished(local):
 class LineStream(io.TextIOBase):
     r"""A text stream that writes whole lines only, none of them longer than the daemon reads.
 
-    Several threads may write at once, and a line may come in several parts: each thread has an unfinished line of its own, which is written in one piece once
-    it is whole. Empty lines are left out.
+    Several threads may write at once, and a line may come in several parts: each thread has an unfinished line of its
+    own, which is written in one piece once it is whole. Empty lines are left out.
 
     Args:
         write: Takes each line with its `\n`, in one call.
@@ -158,7 +161,8 @@ def shorten_line(line: bytes, limit: int, refuse: Refuse) -> bytes:
         refuse: Makes the error for a line that its reader needs whole.
 
     Raises:
-        Exception: If the line is a call of a model or a tool, whose caller has to know, or an answer that is still too long: the error that `refuse` returns.
+        Exception: If the line is a call of a model or a tool, whose caller has to know, or an answer that is still too
+            long: the error that `refuse` returns.
     """
     size, most = len(line) + 1, limit + 1  # with the line's end, as the daemon counts
     notice = f"A message of {size:,} bytes is left out here: Dify's plugin daemon takes {most:,} at most."

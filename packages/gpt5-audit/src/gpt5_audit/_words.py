@@ -154,8 +154,10 @@ PARAMETER_WORDS = frozenset(
     [
         "allowed_tools",
         "arguments",
+        "background",
         "call_id",
         "code_interpreter",
+        "compact_threshold",
         "container",
         "content",
         "context",
@@ -171,6 +173,7 @@ PARAMETER_WORDS = frozenset(
         "format",
         "function",
         "id",
+        "image_detail",
         "image_generation",
         "include",
         "input",

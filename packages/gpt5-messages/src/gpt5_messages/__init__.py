@@ -1,7 +1,7 @@
 """Conversations to Responses items, stream events to blocks, and completed output back again. No I/O.
 
-A `MessageError` is about the input of a caller. Mistakes of the *server* in a stream are never raised: they end it in a `ResponseFailure`, so that everything that
-arrived before is kept.
+A `MessageError` is about the input of a caller. Mistakes of the *server* in a stream are never raised: they end it in a
+`ResponseFailure`, so that everything that arrived before is kept.
 """
 
 from stream_text import MessageError

@@ -1,9 +1,10 @@
 """Images and files in the content of messages, in any platform's shape, as the parts that the Responses API takes.
 
 All shapes say where the bytes are and describe them, but under different names, in the part itself or in a mapping
-inside it: Dify's parts (`base64_data`, `mime_type`), those of chat completions (`image_url`, `file`), of the Responses API,
-of langchain (`base64`, `source_type`), of Anthropic (`source`), of AG-UI (`source` with `value`), of MCP (`mimeType`, `blob`), of pydantic-ai (`kind`, `vendor_metadata`) and of the
-AI SDK (`image` or `data`, which may be a link, `mediaType`).
+inside it: Dify's parts (`base64_data`, `mime_type`), those of chat completions (`image_url`, `file`), of the Responses
+API, of langchain (`base64`, `source_type`), of Anthropic (`source`), of AG-UI (`source` with `value`), of MCP
+(`mimeType`, `blob`), of pydantic-ai (`kind`, `vendor_metadata`) and of the AI SDK (`image` or `data`, which may be a
+link, `mediaType`).
 
 Source: `dify_plugin.entities.model.message` of dify-plugin 0.10.2, `pydantic_ai.messages` of pydantic-ai-slim 2.68, the content blocks of
 langchain-core 1.0, `types/responses` of openai 3.54; docs/contracts/openai-gpt5-responses.md, A52 to A54.

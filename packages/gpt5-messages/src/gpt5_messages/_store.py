@@ -105,7 +105,8 @@ class ItemStore:
     ) -> None:
         """Keep the items of one response, unless those that can go back are worth no more than its text.
 
-        A response without calls is found by its text after the conversation before it. If the same text came twice with different items, none are kept.
+        A response without calls is found by its text after the conversation before it. If the same text came twice with
+        different items, none are kept.
 
         Generated images that take more than an eighth of `max_bytes` are kept as a sentence, and open reasoning beyond that is not kept.
 

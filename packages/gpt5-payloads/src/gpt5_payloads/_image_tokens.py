@@ -2,9 +2,10 @@
 
 Models cover an image with patches of 32 pixels or with tiles of 512, and shrink it first; which of the two, and by how much, depends on the model.
 
-Source: https://developers.openai.com/api/docs/guides/images-vision, as kept in the public repository llms-txt-archive/openai-platform at 209a9589; the factors as that page
-has them in autumn 2026, which recorded usage confirms (docs/token-counts.md). Models that it does not name (gpt-5.1, gpt-5.3, those after gpt-6-astra and the
-older codex models) count like their neighbours, which is our choice, as is everything about files.
+Source: https://developers.openai.com/api/docs/guides/images-vision, as kept in the public repository
+llms-txt-archive/openai-platform at 209a9589; the factors as that page has them in autumn 2026, which recorded usage
+confirms (docs/token-counts.md). Models that it does not name (gpt-5.1, gpt-5.3, those after gpt-6-astra and the older
+codex models) count like their neighbours, which is our choice, as is everything about files.
 """
 
 import math

@@ -97,7 +97,10 @@ class _Mender:
         self.notes[f"{place or 'the arguments'}: {word} {text}"] = None
 
     def _flatten(self, schema: object) -> _Flat:
-        """Return what a schema says of names, together with its combinations: all that each of `allOf` says, and of alternatives what holds for any."""
+        """Return what a schema and its combinations say of names.
+
+        All that each of `allOf` says, and of alternatives what holds for any.
+        """
         self._branches += 1
         node = self._read(schema) if is_object(schema) else {}
         flat = _Flat(

@@ -42,7 +42,10 @@ _API_MIN_OUTPUT_TOKENS = 16
 
 
 class RequestParameters(TypedDict, total=False):
-    """The parameters that `build_request` takes, as a program writes them; the README says what each means, and in which further forms, such as texts of a form, it is accepted."""
+    """The parameters that `build_request` takes, as a program writes them.
+
+    The README says what each means, and in which other forms, such as texts of a form, it is accepted.
+    """
 
     max_output_tokens: int | None
     reasoning_effort: Effort | None

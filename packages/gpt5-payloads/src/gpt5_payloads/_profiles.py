@@ -266,9 +266,10 @@ _SNAPSHOT_DATE = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 def profile_for(model: str) -> ModelProfile:
     """Return the profile of a model.
 
-    A dated snapshot (`gpt-5-2025-08-07`), a `-latest` alias, a fine-tuned model (`ft:gpt-5-mini:org::id`) and a name with
-    its provider before it (`openai/gpt-5.2`, `openai.gpt-5.5`) have their family's profile. Another name of the GPT-6 line has the line's profile,
-    of family `gpt-6`. Any other name has the profile of family `default`, which accepts every value; with `codex` in the name its `system_role` is `developer`.
+    A dated snapshot (`gpt-5-2025-08-07`), a `-latest` alias, a fine-tuned model (`ft:gpt-5-mini:org::id`) and a name
+    with its provider before it (`openai/gpt-5.2`, `openai.gpt-5.5`) have their family's profile. Another name of the
+    GPT-6 line has the line's profile, of family `gpt-6`. Any other name has the profile of family `default`, which
+    accepts every value; with `codex` in the name its `system_role` is `developer`.
     """
     name = _plain_name(model)
     if name in _FAMILIES:

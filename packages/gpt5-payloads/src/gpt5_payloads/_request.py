@@ -47,16 +47,19 @@ def build_request(  # noqa: PLR0913  one keyword for each independent part of a 
 ) -> dict[str, Any]:
     """Build the body of `POST /v1/responses`.
 
-    The call is stateless: `store` is false, and a model that reasons returns its reasoning in encrypted form, to send back in the
-    next turn. If the answer is JSON, which is read as a whole, no summary of the reasoning is requested. Effort, summary, verbosity and the detail of images are moved to the
-    nearest value that the model accepts, or left out if it has no such parameter. Images and files that the model does not read are replaced by a sentence. No argument is changed, and equal arguments give equal bytes.
+    The call is stateless: `store` is false, and a model that reasons returns its reasoning in encrypted form, to send
+    back in the next turn. If the answer is JSON, which is read as a whole, no summary of the reasoning is requested.
+    Effort, summary, verbosity and the detail of images are moved to the nearest value that the model accepts, or left
+    out if it has no such parameter. Images and files that the model does not read are replaced by a sentence. No
+    argument is changed, and equal arguments give equal bytes.
 
     Args:
         model: The model's name, sent as it is.
         input: The items of the conversation, or a text. `system` messages become `developer` ones for the models that refuse them.
-        parameters: The parameters of the README; one that is missing or blank gets its default, other names are ignored. The mapping of a form, whose values may be texts, is `cast`.
-        tools: The tools that the model may call: declarations of functions (see `function_tool`), and tool objects of the API as they are. Tools that the
-            parameters ask for come after them.
+        parameters: The parameters of the README; one that is missing or blank gets its default, other names are
+            ignored. The mapping of a form, whose values may be texts, is `cast`.
+        tools: The tools that the model may call: declarations of functions (see `function_tool`), and tool objects of
+            the API as they are. Tools that the parameters ask for come after them.
         stream: Whether the caller wants a stream; the request has one only if `enable_stream` and the model agree.
         stop: Stop sequences. The API has none: `truncation` becomes `disabled`, and the caller has to cut the text.
         instructions: Instructions besides those among the input items.

@@ -1,7 +1,7 @@
 """The number of tokens of a request, before a server has counted them.
 
-The text that the API adds around messages, calls and tools differs between models that reason and the older ones. The numbers here make recorded requests
-and the usage that servers reported for them agree best.
+The text that the API adds around messages, calls and tools differs between models that reason and the older ones. The
+numbers here make recorded requests and the usage that servers reported for them agree best.
 
 Source: docs/token-counts.md, with the error of each kind of input.
 """
@@ -74,8 +74,9 @@ def count_tokens(  # noqa: PLR0913  one keyword for each independent part of a r
 ) -> int:
     """Count the tokens of a request's input, from 0 up; an empty request has none.
 
-    Plain text is counted to within three tokens or three percent if `count` is the model's tokenizer. The counts of tools and schemas are estimates, as are those of files, images that only
-    the server can fetch, and encrypted reasoning: docs/token-counts.md says how close they are. Other images count by OpenAI's rules for the model.
+    Plain text is counted to within three tokens or three percent if `count` is the model's tokenizer. The counts of
+    tools and schemas are estimates, as are those of files, images that only the server can fetch, and encrypted
+    reasoning: docs/token-counts.md says how close they are. Other images count by OpenAI's rules for the model.
 
     Args:
         items: The items of `input`.

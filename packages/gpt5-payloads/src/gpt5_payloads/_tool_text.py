@@ -1,7 +1,7 @@
 """Functions as the model reads them: not as the JSON that is sent, but as a declaration of types for each, about half as long.
 
-Source: docs/token-counts.md, which says how close this comes to the counts of servers. The form is the one that OpenAI has published for its open models,
-https://github.com/openai/harmony, "Function calling" of its format.
+Source: docs/token-counts.md, which says how close this comes to the counts of servers. The form is the one that OpenAI
+has published for its open models, https://github.com/openai/harmony, "Function calling" of its format.
 """
 
 import json

@@ -25,9 +25,10 @@ _MOST_LOOSENED = 10  # that a description tells of
 def function_tool(tool: object) -> dict[str, Any]:
     """Build a Responses function tool from a mapping or an object with `name`, `description` and `parameters`.
 
-    A schema that the API would refuse is sent as one that it takes and that allows no less; where it allows more, the description says so, and what the model
-    writes has to be checked by the original. A tool without `strict` is strict only if the API accepts its schema as strict, which most tools' optional
-    parameters forbid; so is one whose schema had to allow more, or is beyond the limits of strict ones. `tool` itself stays as it is.
+    A schema that the API would refuse is sent as one that it takes and that allows no less; where it allows more, the
+    description says so, and what the model writes has to be checked by the original. A tool without `strict` is strict
+    only if the API accepts its schema as strict, which most tools' optional parameters forbid; so is one whose schema
+    had to allow more, or is beyond the limits of strict ones. `tool` itself stays as it is.
 
     Returns:
         `{"type": "function", "name": ..., "description": ..., "parameters": {...}, "strict": ...}`, with `defer_loading`,
@@ -62,7 +63,8 @@ def function_tool(tool: object) -> dict[str, Any]:
 def sendable_tools[T](tools: Iterable[T]) -> tuple[list[T], dict[str, str]]:
     """Return the tools that can be sent, each as it is, and why each of the others cannot be, by its name or else its place in the list.
 
-    A tool cannot be sent that has no name or one that the API does not take, whose name an earlier one has, or whose parameters are not those of an object.
+    A tool cannot be sent that has no name or one that the API does not take, whose name an earlier one has, or whose
+    parameters are not those of an object.
     """
     sendable: list[T] = []
     left_out: dict[str, str] = {}

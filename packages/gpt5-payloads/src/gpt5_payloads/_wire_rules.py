@@ -12,8 +12,9 @@ class WireRules:
     """The decisions about the wire that depend neither on the caller's parameters nor on the model; the defaults are those of `build_request`.
 
     Attributes:
-        sends_defaults: Whether what nobody asks for goes out with its default, and the profile of the model decides what it takes. If not, only what is asked
-            for is sent, with the two settings of tools and `stream`, and this object decides where it and the profile disagree. A subclass sets it.
+        sends_defaults: Whether what nobody asks for goes out with its default, and the profile of the model decides
+            what it takes. If not, only what is asked for is sent, with the two settings of tools and `stream`, and this
+            object decides where it and the profile disagree. A subclass sets it.
         store: Whether the server keeps the response.
         include_encrypted_content: Whether reasoning comes back encrypted; None for models that reason.
         summary: The summary to ask for along with a setting of the reasoning, where defaults are not sent.

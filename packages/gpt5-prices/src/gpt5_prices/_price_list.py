@@ -1,8 +1,9 @@
 """OpenAI's prices of the GPT-5 and GPT-6 models, by model name.
 
-Sources: OpenAI's page of prices as kept in llms-txt-archive/openai-platform at a30a6225, and its pages of models as quoted by public projects;
-litellm 1.109.1's price map and genai-prices 0.2.3, with which `nox -s prices` compares every rate. Inferred: what gpt-6.2-astra costs for cache writes and above
-272,000 input tokens, by its family's rule. gpt-5.6 and gpt-5.6-sol have the lower price that was promised until 2026-11-21 at least.
+Sources: OpenAI's page of prices as kept in llms-txt-archive/openai-platform at a30a6225, and its pages of models as
+quoted by public projects; litellm 1.109.1's price map and genai-prices 0.2.3, with which `nox -s prices` compares every
+rate. Inferred: what gpt-6.2-astra costs for cache writes and above 272,000 input tokens, by its family's rule. gpt-5.6
+and gpt-5.6-sol have the lower price that was promised until 2026-11-21 at least.
 """
 
 import re
@@ -45,7 +46,8 @@ def _price(
     """Read a row of the table.
 
     Args:
-        rates: USD for a million tokens of input, cached input and output, or of input, cached input, cache writes for 30 minutes, those for 12 hours, and output.
+        rates: USD for a million tokens of input, cached input and output, or of input, cached input, cache writes for
+            30 minutes, those for 12 hours, and output.
         long: The tiers that differ for a long input; None where that has no rates of its own.
         tiers: The tiers that differ.
     """

@@ -55,8 +55,8 @@ class AsyncResponsesCalls(AsyncSide):
 
         Args:
             request: The request.
-            background: Whether to make the response in the background, which stores it at the server, and return an `AsyncBackgroundStream`. None leaves it to the
-                request.
+            background: Whether to make the response in the background, which stores it at the server, and return an
+                `AsyncBackgroundStream`. None leaves it to the request.
             options: `seconds`, `detached` and `poll_seconds` of `AsyncBackgroundStream`, for a response in the background.
 
         Raises:
@@ -126,9 +126,11 @@ class AsyncResponsesCalls(AsyncSide):
         """Return the answer to an agent run's model call, such as a `CallModel` of `agent_loop`, in pieces that the run accepts as they are.
 
         Args:
-            call: Anything with the attributes or keys `messages`, `tools`, `tool_choice` and, if wanted, `allowed_tools` (the names of the only tools that may be called),
-                `answer_schema` (a JSON schema), `hosted_tools` (the names of those tools in the client's `defaults` that are offered), `max_hosted_calls` (how often the server may call
-                them in this answer), and `is_closing` or `is_compaction` (no tool may be called).
+            call: Anything with the attributes or keys `messages`, `tools`, `tool_choice` and, if wanted,
+                `allowed_tools` (the names of the only tools that may be called), `answer_schema` (a JSON schema),
+                `hosted_tools` (the names of those tools in the client's `defaults` that are offered),
+                `max_hosted_calls` (how often the server may call them in this answer), and `is_closing` or
+                `is_compaction` (no tool may be called).
 
         Raises:
             PayloadError: If part of the request cannot be sent.
@@ -149,9 +151,11 @@ class AsyncResponsesCalls(AsyncSide):
     async def compact(self, request: Request) -> CompactedWindow:
         """Have the server shorten a request's conversation, and return the shortened one.
 
-        The returned window is the next input: `Conversation.replace` takes it; `Request(items=(*window.items, question))` sends it; and an agent's messages
-        continue as `[system, {"role": "assistant", "content": "", "opaque_body": window.opaque_body}, *newer]`. Send the whole window, after the system messages.
-        To be shortened, the conversation must still fit the model's context. Other models, users and keys cannot use the window.
+        The returned window is the next input: `Conversation.replace` takes it;
+        `Request(items=(*window.items, question))` sends it; and an agent's messages continue as
+        `[system, {"role": "assistant", "content": "", "opaque_body": window.opaque_body}, *newer]`. Send the whole
+        window, after the system messages. To be shortened, the conversation must still fit the model's context. Other
+        models, users and keys cannot use the window.
 
         Raises:
             ResponsesError: If the server cannot be reached, or refuses the request.
@@ -181,7 +185,8 @@ class AsyncResponsesCalls(AsyncSide):
     ) -> Job:
         """Submit a job, a response that is made within hours at a lower price (`Job.price_factor`), and return its current state.
 
-        The server stores it, see `Job`. It is not streamed, and the request is sent once. Any process with the key can collect it by its `response_id`, even after this one has ended.
+        The server stores it, see `Job`. It is not streamed, and the request is sent once. Any process with the key can
+        collect it by its `response_id`, even after this one has ended.
 
         Args:
             request: The request.
@@ -283,7 +288,8 @@ class AsyncResponsesClient(AsyncResponsesCalls):
     Args:
         config: The model and where it is.
         scheme: The decisions about the wire.
-        defaults: What to ask for in `answer` besides messages, tools and tool choice. Tools in it go out beside the call's: those that the server runs by itself.
+        defaults: What to ask for in `answer` besides messages, tools and tool choice. Tools in it go out beside the
+            call's: those that the server runs by itself.
 
     Raises:
         SettingsError: If the configuration is not usable.
@@ -293,7 +299,8 @@ class AsyncResponsesClient(AsyncResponsesCalls):
     def session(self) -> "AsyncResponsesSession":
         """Return a session for one run; use it as an asynchronous context manager, or call `aclose`.
 
-        With `ModelConfig(transport="websocket")` its responses come by one WebSocket, which gets only what is new of each request; else by HTTP, as those of the client.
+        With `ModelConfig(transport="websocket")` its responses come by one WebSocket, which gets only what is new of
+        each request; else by HTTP, as those of the client.
         """
         return AsyncResponsesSession(self)
 
@@ -301,8 +308,10 @@ class AsyncResponsesClient(AsyncResponsesCalls):
 class AsyncResponsesSession(AsyncResponsesCalls):
     """The calls of one run, as those of the client that it is a session of.
 
-    With a WebSocket, a request that goes on from the newest response sends only what is new. One that does not is whole, as over HTTP, and what a socket cannot carry goes by HTTP: jobs, responses in the
-    background, other calls than for a response, and a request while another one is answered. So does everything if the server speaks no WebSocket, which is remembered for the connection for 10 minutes.
+    With a WebSocket, a request that goes on from the newest response sends only what is new. One that does not is
+    whole, as over HTTP, and what a socket cannot carry goes by HTTP: jobs, responses in the background, other calls
+    than for a response, and a request while another one is answered. So does everything if the server speaks no
+    WebSocket, which is remembered for the connection for 10 minutes.
 
     Args:
         client: The client.

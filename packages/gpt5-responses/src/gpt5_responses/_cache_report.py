@@ -1,4 +1,6 @@
-"""How much of a request was read from the prompt cache, and what broke the cache: by the server's diagnostics, or else by comparison with the previous request.
+"""How much of a request was read from the prompt cache, and what broke the cache.
+
+By the server's diagnostics, or else by comparison with the previous request.
 
 Source: https://developers.openai.com/api/docs/guides/prompt-caching for what breaks a cached beginning; `types/responses/response.py` of openai
 3.54.0 for the server's reasons, whose names are used for ours, too.

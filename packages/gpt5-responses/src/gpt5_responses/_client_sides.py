@@ -65,7 +65,10 @@ class _Settings:
 
     @property
     def no_price_reason(self) -> str | None:
-        """Why the usage of the client's answers includes no cost; None if it does. An agent run with a budget of money reads it before its first call."""
+        """Why the usage of the client's answers includes no cost; None if it does.
+
+        An agent run with a budget of money reads it before its first call.
+        """
         if self._find_price(self.model_id) is not None:
             return None
         if self._price is None:

@@ -74,7 +74,8 @@ class Conversation:
     def add(self, completion: Completion) -> None:
         """Add every item of a response, reasoning included, to be sent back verbatim.
 
-        If the server has shortened the conversation (`compact_threshold`), the items that its compaction item replaces are dropped; not after `follow`, since the server has them.
+        If the server has shortened the conversation (`compact_threshold`), the items that its compaction item replaces
+        are dropped; not after `follow`, since the server has them.
         """
         self._items += [read_item(item) for item in completion.items]
         is_compacted = any(item.get("type") == "compaction" for item in completion.items)
@@ -85,8 +86,9 @@ class Conversation:
     def follow(self, completion: Completion) -> None:
         """Continue from a response that the server stores, such as a background response; it replaces everything before it.
 
-        Its reasoning comes back without `encrypted_content`, so it can't be carried in any other way. What follows is sent with its id (`previous_response_id`), for as
-        long as the server keeps it; everything before it is still billed as input.
+        Its reasoning comes back without `encrypted_content`, so it can't be carried in any other way. What follows is
+        sent with its id (`previous_response_id`), for as long as the server keeps it; everything before it is still
+        billed as input.
 
         Raises:
             InvalidRequestError: If the response has no id.

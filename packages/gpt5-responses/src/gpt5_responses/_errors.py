@@ -19,8 +19,9 @@ ResponsesError
 └── UnexpectedResponseError       the answer is not one of the Responses API
 ```
 
-Messages are whole sentences that may be shown to people. They never contain a key, and of the server's text only the explanation of a refusal and of a failure of
-a server that is not OpenAI's, shortened, behind our own words. `explanation` has it for every error that the server explained.
+Messages are whole sentences that may be shown to people. They never contain a key, and of the server's text only the
+explanation of a refusal and of a failure of a server that is not OpenAI's, shortened, behind our own words.
+`explanation` has it for every error that the server explained.
 """
 
 from typing import Final
@@ -42,7 +43,8 @@ class ResponsesError(Exception):
         client_request_id: Our id of it, which went out as `X-Client-Request-Id`; None where nothing was sent.
         explanation: The server's own words, on one line, without secrets and cut after 260 characters; empty if it has said nothing.
         is_transient: Whether the same call, made once more, may succeed; false where the client has tried that itself.
-        may_pass_elsewhere: Whether another model may answer at once: after a rate limit, an overload, a lost server or a content filter, or if the model is gone or not for this key. The run of an agent reads both.
+        may_pass_elsewhere: Whether another model may answer at once: after a rate limit, an overload, a lost server or
+            a content filter, or if the model is gone or not for this key. The run of an agent reads both.
     """
 
     explanation: str = ""

@@ -16,7 +16,9 @@ WINDOW_KEY = "completion_window"
 
 
 def with_price(completion: Completion, find_price: FindPrice) -> Completion:
-    """Return a response with its cost in the usage, by the model and the tier or completion window that it names; unchanged if usage or price are unknown.
+    """Return a response with its cost in the usage; unchanged if usage or price are unknown.
+
+    The price is that of the model and the tier or completion window that the response names.
 
     There is no response without input, and no items without output: where one is 0, the server has not counted it.
     """

@@ -58,12 +58,13 @@ class Request:
         max_output_tokens: The most tokens of the answer, reasoning included, from 16.
         temperature: Sampling temperature, 0 to 2; models that reason refuse it.
         top_p: Nucleus sampling, 0 to 1; models that reason refuse it.
-        compact_threshold: The number of tokens from which the server shortens the conversation by itself, 1,000 to 10,000,000; None for never. `Conversation.add` handles
-            the result.
+        compact_threshold: The number of tokens from which the server shortens the conversation by itself, 1,000 to
+            10,000,000; None for never. `Conversation.add` handles the result.
         previous_response_id: The id of a stored response to continue from. Its conversation is not sent again; instructions and tools are.
         background: Whether the response is made in the background, which stores it: see `BackgroundStream`.
-        kept: Where clients keep what they have built of the conversation's last request, so that only new items are built and written: one mapping for each conversation, for them
-            alone, such as a `Conversation` gives to each of its requests. None keeps nothing.
+        kept: Where clients keep what they have built of the conversation's last request, so that only new items are
+            built and written: one mapping for each conversation, for them alone, such as a `Conversation` gives to each
+            of its requests. None keeps nothing.
     """
 
     items: Sequence[ItemLike] = ()
@@ -148,8 +149,10 @@ class ResponsesScheme(WireRules):
         Args:
             request: The request.
             model: The model's name.
-            mcp_tokens: The tokens of MCP servers by server label, for those among the tools; each for its own host, see `gpt5_payloads.build_request`.
-            made_by: `Connection.reasoning_mark` of the connection and model that the body is for, whose open reasoning goes back; None for OpenAI, which gets none.
+            mcp_tokens: The tokens of MCP servers by server label, for those among the tools; each for its own host, see
+                `gpt5_payloads.build_request`.
+            made_by: `Connection.reasoning_mark` of the connection and model that the body is for, whose open reasoning
+                goes back; None for OpenAI, which gets none.
 
         Raises:
             PayloadError: If part of the request cannot be sent, or a token is not for its server; `field` names it.

@@ -44,8 +44,8 @@ _NO_MODEL = "model_not_found"  # also of a model that only a verified organisati
 def validate_server(connection: Connection, *, transport: Transport = TRANSPORT) -> None:
     """Raise unless the server is reachable and accepts the key, without paying for an answer if possible.
 
-    Lists the models, and remembers the days on which the server shuts them down. Many gateways have no such route; there a minimal call decides, and a server passes
-    if it lacks only the model of that call.
+    Lists the models, and remembers the days on which the server shuts them down. Many gateways have no such route;
+    there a minimal call decides, and a server passes if it lacks only the model of that call.
 
     Raises:
         ResponsesError: If it is not reachable, or refuses the key. The message contains none of the server's text.

@@ -39,7 +39,8 @@ class LoggedRequest:
         round: The number of the model call.
         seconds: When it was made, since the run began.
         kept: How many messages of the request before it begins with.
-        dropped: How many further messages the request before had: if there are any, the prefix was rewritten, and nothing after it comes from a cache.
+        dropped: How many further messages the request before had: if there are any, the prefix was rewritten, and
+            nothing after it comes from a cache.
         changed: The names of the settings that are new, different or gone.
         is_closing: Whether the model had to answer.
         left_out: How many images and files were replaced by a sentence since the request before.

@@ -94,7 +94,9 @@ _left: dict[Path, int] = {}  # How many runs may begin in a folder before it is 
 
 
 def tidy(new: Path, settings: LogSettings, *, now: float) -> None:
-    """Delete the runs that are too old, and then the oldest until the rest fits; the new run stays. A full folder is looked through when it has grown by a sixteenth.
+    """Delete the runs that are too old, and then the oldest until the rest fits; the new run stays.
+
+    A full folder is looked through when it has grown by a sixteenth.
 
     Several processes may do so at once. A file that cannot be read or deleted stays.
     """

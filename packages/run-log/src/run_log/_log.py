@@ -81,8 +81,9 @@ class RunFeed:
 class RunLog(RunFeed):
     """A folder of runs, each in a file of its own. Several processes may write into one folder.
 
-    Only the owner can read them: files have the mode 0600, a new folder 0700. Nothing in the folder but the files of runs is touched.
-    When a run begins, runs that are too old or too large in total are deleted. If its file cannot be made, a warning goes to the log `run_log` and the writer writes nothing: no run ends because of its log.
+    Only the owner can read them: files have the mode 0600, a new folder 0700. Nothing in the folder but the files of
+    runs is touched. When a run begins, runs that are too old or too large in total are deleted. If its file cannot be
+    made, a warning goes to the log `run_log` and the writer writes nothing: no run ends because of its log.
 
     Args:
         folder: The folder of the runs; made with the first.
@@ -123,8 +124,9 @@ class RunLog(RunFeed):
     ) -> Self | None:
         """Make the log of the folder that a variable names; None if it is empty or missing.
 
-        `RUN_LOG_DAYS` and `RUN_LOG_MEGABYTES` say how long runs are kept and how much space all may take; a value that is not a whole number over 0 is ignored. `RUN_LOG_ABOUT`
-        may be a JSON object with more for the first record of each run, from whoever starts the process.
+        `RUN_LOG_DAYS` and `RUN_LOG_MEGABYTES` say how long runs are kept and how much space all may take; a value that
+        is not a whole number over 0 is ignored. `RUN_LOG_ABOUT` may be a JSON object with more for the first record of
+        each run, from whoever starts the process.
 
         Args:
             variable: The variable; the names of the others begin with it.

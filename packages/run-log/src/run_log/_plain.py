@@ -35,8 +35,9 @@ _COLLECTIONS: Final = (list, tuple, set, frozenset, deque)
 def to_plain(value: object) -> Any:
     """Return a value as plain JSON, as a log writes it.
 
-    Records (dataclasses, pydantic models, mappings, namespaces, messages of any class) become objects; fields of a dataclass that have their default, are private or are not shown
-    in its `repr` are left out. Bytes become `{"$bytes": BASE64}`; decimals, times and paths become their text, and any other value the name of its type.
+    Records (dataclasses, pydantic models, mappings, namespaces, messages of any class) become objects; fields of a
+    dataclass that have their default, are private or are not shown in its `repr` are left out. Bytes become
+    `{"$bytes": BASE64}`; decimals, times and paths become their text, and any other value the name of its type.
 
     Args:
         value: Anything. Nothing is called that could change it, and no iterator is read. Values beyond the first 200,000 are left out.

@@ -10,9 +10,12 @@ from typing import Final, Literal
 type ProblemKind = Literal[
     "broken", "cut", "empty", "long", "missing", "newer", "unfinished", "unknown"
 ]
-"""The kind of a problem. `broken`: lines that are not records. `cut`: a last line without its end. `empty`: no record at all. `long`: lines over the reader's limit.
-`missing`: requests that need lines which are not there. `newer`: lines of a later version of the format. `unfinished`: no end. `unknown`: records of types that
-this version does not have.
+"""The kind of a problem.
+
+`broken`: lines that are not records. `cut`: a last line without its end. `empty`: no record at all. `long`: lines over
+the reader's limit.
+`missing`: requests that need lines which are not there. `newer`: lines of a later version of the format. `unfinished`:
+no end. `unknown`: records of types that this version does not have.
 """
 
 _TEXTS: Final[dict[str, str]] = {

@@ -139,7 +139,9 @@ class RunFile:
             yield before
 
     def follow(self) -> Iterator[PlacedRecord]:
-        """Yield the records that have come since the last call, or all in the first; records of unknown types, too. A last line without its end is left for the next call.
+        """Yield the records that have come since the last call, or all in the first; records of unknown types, too.
+
+        A last line without its end is left for the next call.
 
         Raises:
             RunLogError: If the file cannot be read.

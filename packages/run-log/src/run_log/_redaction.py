@@ -140,7 +140,8 @@ class Redactor:
 class TextRedactor:
     """A redactor of a text that streams in: its pieces together are what `Redactor.redact_text` returns for the whole.
 
-    Text that may be the beginning of a secret is held back: the last words, text in quotes that are still open, and all of a text that begins like JSON.
+    Text that may be the beginning of a secret is held back: the last words, text in quotes that are still open, and all
+    of a text that begins like JSON.
 
     Args:
         redactor: The redactor of the run.

@@ -11,7 +11,8 @@ class LogSettings:
         max_age_days: How old a run may get, counted from its last record. Over 0.
         max_total_bytes: The maximum size of all runs in a folder; the oldest are deleted when a new one begins. At least 1.
         max_run_bytes: The maximum size of one run; after that only its end is logged. At least 1.
-        max_text_bytes: The maximum size of a text (an image, a file, a tool's result) that is logged whole; a longer one is logged as digest and size. At least 0.
+        max_text_bytes: The maximum size of a text (an image, a file, a tool's result) that is logged whole; a longer
+            one is logged as digest and size. At least 0.
         delta_seconds: How long the pieces of an answer are collected into one record; 0 writes each.
 
     Raises:

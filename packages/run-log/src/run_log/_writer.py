@@ -27,8 +27,9 @@ _END_BYTES: Final = 65_536  # Reserved for the `end` of a run that has used up i
 type Outcome = Literal["done", "failed", "refused", "recalled", "unfinished"]
 """The outcome of a tool call.
 
-`done`: the tool was called and answered. `failed`: it was called and failed. `refused`: it was not called, and the model reads why. `recalled`: it was not
-called, because the same call has answered before. `unfinished`: it was given up while it still ran.
+`done`: the tool was called and answered. `failed`: it was called and failed. `refused`: it was not called, and the
+model reads why. `recalled`: it was not called, because the same call has answered before. `unfinished`: it was given up
+while it still ran.
 """
 
 
@@ -66,7 +67,10 @@ def _guarded[**P](
 
 
 class RunWriter:
-    """The log of one run. `RunLog.begin` makes it; its methods may be called from any thread, and none raises: a log that fails ends, and says so once.
+    """The log of one run.
+
+    `RunLog.begin` makes it; its methods may be called from any thread, and none raises: a log that fails ends, and says
+    so once.
 
     Every value is converted by `to_plain`, and secrets are taken out of all of them. A text of 4,096 characters or more is written once in a run, as
     a record of its own.

@@ -1,8 +1,10 @@
-"""Patterns for the ways to write the characters of a secret: as in a URL, in JSON, in a string of Python, Go or the like, up to three times over, and as in HTML.
+"""Patterns for the ways to write the characters of a secret.
 
-A secret is a row of units, each a number of backslashes and the character after them, because escaping changes how many backslashes
-there are. Between the units are gaps, where a text may have invisible characters. Each unit has two patterns: one for the ways to write it, and one for every
-beginning of one that the end of a text cuts off.
+As in a URL, in JSON, in a string of Python, Go or the like, up to three times over, and as in HTML.
+
+A secret is a row of units, each a number of backslashes and the character after them, because escaping changes how many
+backslashes there are. Between the units are gaps, where a text may have invisible characters. Each unit has two
+patterns: one for the ways to write it, and one for every beginning of one that the end of a text cuts off.
 """
 
 import re

@@ -14,10 +14,13 @@ _SEEN_SPACES: Final = frozenset(" \u3000")
 
 
 def is_hidden(character: str) -> bool:
-    """Return whether a person cannot see a character for what it is: one of control, of no width or of bidirectional text, a filler, or a space other than the usual ones.
+    """Return whether a person cannot recognize a character by sight.
 
-    Line breaks and tabs are among them; whoever shows text of several lines lets those through. The pages that show text of models ask the same by a regular expression
-    (`_chat/static/dom.js` of agent-server, `view/static/dom.js` of run-log).
+    Those are control, zero-width and bidirectional characters, fillers, and spaces other than the usual ones.
+
+    Line breaks and tabs are among them; whoever shows text of several lines lets those through. The pages that show
+    text of models ask the same by a regular expression (`_chat/static/dom.js` of agent-server, `view/static/dom.js` of
+    run-log).
 
     Args:
         character: One character.

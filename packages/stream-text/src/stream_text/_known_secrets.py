@@ -35,9 +35,10 @@ _URL_SAFE: Final = str.maketrans("+/", "-_")
 class KnownSecrets:
     r"""Secrets whose values are known, found wherever they stand in a text.
 
-    Each is found as it is, without the blank space around it; with any of its characters escaped as in HTML, or up to three times over as in a URL, in JSON or in a string of
-    Python, Go or the like; and with invisible characters in between. Of a secret of several lines each line is found as well. A secret of eight
-    characters or more is also found in hexadecimal digits and in base64, wherever it stands in the encoded data. Other encodings are not looked for.
+    Each is found as it is, without the blank space around it; with any of its characters escaped as in HTML, or up to
+    three times over as in a URL, in JSON or in a string of Python, Go or the like; and with invisible characters in
+    between. Of a secret of several lines each line is found as well. A secret of eight characters or more is also found
+    in hexadecimal digits and in base64, wherever it stands in the encoded data. Other encodings are not looked for.
 
     Args:
         values: The secrets; values that are not texts are passed over.

@@ -1,7 +1,8 @@
 """Untrusted Markdown as it streams in, escaped so that it cannot hide what follows it on the same page.
 
-Pages read Markdown in different ways, and some change the text before and after. So only a few things are certain, line by line: fences at the beginning of a line, formulas
-on lines of their own, code within a plain paragraph, and thoughts. Anything else that may open something is doubtful.
+Pages read Markdown in different ways, and some change the text before and after. So only a few things are certain, line
+by line: fences at the beginning of a line, formulas on lines of their own, code within a plain paragraph, and thoughts.
+Anything else that may open something is doubtful.
 """
 
 import re
@@ -48,7 +49,8 @@ class MarkdownGuard:
 
     A thought begins at the beginning of a line, outside code; tags elsewhere are text, and broken where they stand in code.
 
-    How the text is cut makes no difference to the whole, and nothing is held back. Where in doubt, a text that looks like code does not count as code.
+    How the text is cut makes no difference to the whole, and nothing is held back. Where in doubt, a text that looks
+    like code does not count as code.
 
     Example:
         >>> guard = MarkdownGuard()

@@ -37,9 +37,10 @@ class EveryMark(TagSplitter):
 class LineMarks:
     """The marks of a text in which a thought begins at the beginning of a line, outside code; tags elsewhere are text.
 
-    A thought ends where its tags are balanced, those in its code not counted, or else with its first closing tag. Which of the two is certain only at the end, so
-    whatever follows such a tag is held back. Tags inside a thought are broken. A thought that stays open is one only if the text began with it, and
-    a second closing tag right behind a thought vanishes.
+    A thought ends where its tags are balanced, those in its code not counted, or else with its first closing tag. Which
+    of the two is certain only at the end, so whatever follows such a tag is held back. Tags inside a thought are
+    broken. A thought that stays open is one only if the text began with it, and a second closing tag right behind a
+    thought vanishes.
 
     Args:
         eager: Whether a thought inside a text is given out as it comes, although it may turn out to stay open.

@@ -76,12 +76,14 @@ _NONE_KNOWN: Final = KnownSecrets(())
 def redact_log_data(data: object, *, known: KnownSecrets = _NONE_KNOWN) -> Any:
     """Return a copy of `data` as plain JSON in which secrets are replaced and strings are cut.
 
-    The value of a key that names a secret becomes `[redacted]`: a key that holds token, secret, password, credential, cookie,
-    auth, api key and the like (in any case, with `_`, `-`, a space or nothing between), or ends in key, pass, pwd, dsn, private
-    or session after another word; so does a `value` beside such a `name`. Counts of tokens such as `total_tokens` stay, and a number under any other name that ends in `tokens`. JSON inside strings is treated the same way. In other
-    text the values of `key=value` and `key: value` pairs are replaced where they can be recognised, passwords in URLs, and texts that begin like a key
-    (`sk-` and the like). Strings keep their first 2,000 characters, and halves of surrogate pairs become `?`. Bytes are replaced by their
-    size, and objects that JSON does not know by the name of their type.
+    The value of a key that names a secret becomes `[redacted]`: a key that holds token, secret, password, credential,
+    cookie, auth, api key and the like (in any case, with `_`, `-`, a space or nothing between), or ends in key, pass,
+    pwd, dsn, private or session after another word; so does a `value` beside such a `name`. Counts of tokens such as
+    `total_tokens` stay, and a number under any other name that ends in `tokens`. JSON inside strings is treated the
+    same way. In other text the values of `key=value` and `key: value` pairs are replaced where they can be recognised,
+    passwords in URLs, and texts that begin like a key (`sk-` and the like). Strings keep their first 2,000 characters,
+    and halves of surrogate pairs become `?`. Bytes are replaced by their size, and objects that JSON does not know by
+    the name of their type.
 
     Args:
         data: The data to log.
@@ -155,7 +157,9 @@ def _cut(text: str) -> str:
 
 
 def redact_text(text: str) -> str:
-    """Return a text with `[redacted]` in place of anything that looks like a secret: values under secret names, bearer tokens, keys, passwords in URLs.
+    """Return a text with `[redacted]` in place of anything that looks like a secret.
+
+    Values under secret names, bearer tokens, keys, passwords in URLs.
 
     Example:
         >>> redact_text("Incorrect API key provided: sk-proj-1234567890.")
@@ -184,7 +188,10 @@ def _hide(text: str, pattern: re.Pattern[str]) -> str:
 
 
 def _is_count(text: str, start: int, end: int) -> bool:
-    """Return whether the name whose secret part begins at `start`, and whose value at `end`, is a count of tokens, or ends in `tokens` in front of a number."""
+    """Return whether a name is a count of tokens, or ends in `tokens` in front of a number.
+
+    Its secret part begins at `start`, and its value at `end`.
+    """
     if text[start : start + 5].lower() != "token":
         return False
     before = max(start - _LONGEST_COUNTED, 0)

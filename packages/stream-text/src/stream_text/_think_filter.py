@@ -9,9 +9,10 @@ from ._tags import CLOSING, OPENING, LeadingBlank
 class ThinkFilter:
     """A filter that shows or hides the thoughts of a streamed text, and passes everything else.
 
-    How the text is cut into pieces makes no difference to the whole. A thought is a block that begins at the beginning of a line, outside code. One that is
-    never closed is a thought if the text begins with it, and otherwise text. If thoughts are hidden, they are removed, with the blank space around
-    one at the start. If they are shown, none of them is nested, empty or unclosed. Tags elsewhere are text and pass as they are.
+    How the text is cut into pieces makes no difference to the whole. A thought is a block that begins at the beginning
+    of a line, outside code. One that is never closed is a thought if the text begins with it, and otherwise text. If
+    thoughts are hidden, they are removed, with the blank space around one at the start. If they are shown, none of them
+    is nested, empty or unclosed. Tags elsewhere are text and pass as they are.
 
     Args:
         show: Whether thoughts are shown.

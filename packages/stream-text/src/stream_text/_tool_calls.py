@@ -140,8 +140,8 @@ class ToolCallMerger:
     ) -> ToolCallDelta | None:
         """Take the next piece; return what it adds, None if it adds nothing.
 
-        The deltas of a call put together, with what `close` returns, give its arguments, except if a server sends them again in several pieces: those have
-        already been returned when they turn out to be a repeat.
+        The deltas of a call put together, with what `close` returns, give its arguments, except if a server sends them
+        again in several pieces: those have already been returned when they turn out to be a repeat.
         """
         call_id, name = (call_id or "").strip(), name.strip()
         draft = self._find(call_id, index, name)

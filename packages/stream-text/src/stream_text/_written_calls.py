@@ -48,8 +48,9 @@ def read_member(value: object, *names: str) -> Any:
 def read_written_call(value: object, *, field: str) -> WrittenCall:
     """Read a tool call in any of the shapes that libraries use.
 
-    Those are `call_id, name, arguments`; the chat shape of OpenAI (`id`, and a `function` with `name` and `arguments` or a `custom` with `name` and
-    `input`); and the shapes of libraries that say `tool_call_id`, `tool_name` (or `toolCallId`, `toolName`), `args`, `input` or `parameters`. Arguments that are an object become its JSON text.
+    Those are `call_id, name, arguments`; the chat shape of OpenAI (`id`, and a `function` with `name` and `arguments`
+    or a `custom` with `name` and `input`); and the shapes of libraries that say `tool_call_id`, `tool_name` (or
+    `toolCallId`, `toolName`), `args`, `input` or `parameters`. Arguments that are an object become its JSON text.
 
     Args:
         value: A mapping or an object.

@@ -1,7 +1,7 @@
 """Hosts of addresses: whether they lead anywhere, and metadata services of clouds, where no request may go, since the answers are credentials.
 
-A name or a number can be written in many ways, and a name can lead anywhere. So a client checks the host that it was given, and then the address that its socket is
-really connected to. `import stream_text` does not import this module.
+A name or a number can be written in many ways, and a name can lead anywhere. So a client checks the host that it was
+given, and then the address that its socket is really connected to. `import stream_text` does not import this module.
 """
 
 import ipaddress
@@ -84,7 +84,10 @@ def plain_host(host: str) -> str:
 
 
 def is_host(host: str) -> bool:
-    """Return whether a plain host is one: an IP address, or a name of labels of 1 to 63 letters, digits, `-` and `_`, with at most 253 characters in all."""
+    """Return whether a plain host is an IP address or a valid name.
+
+    A name has labels of 1 to 63 letters, digits, `-` and `_`, with at most 253 characters in all.
+    """
     if ":" in host or host.rpartition(".")[2].isdigit():
         return _parse_address(host) is not None
     return _NAME.fullmatch(host) is not None

@@ -1,6 +1,7 @@
 """Conversations on their way to those who make steps: each message is sent once, and what was sent before is referred to by a digest.
 
-Model inputs are nearly all that a run consists of, and each has everything in it that the one before had. Sent whole with each call, they would grow with the square of the calls.
+Model inputs are nearly all that a run consists of, and each has everything in it that the one before had. Sent whole
+with each call, they would grow with the square of the calls.
 """
 
 import hashlib

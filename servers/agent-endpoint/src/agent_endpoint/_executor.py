@@ -44,8 +44,9 @@ _SNAPSHOT_SECONDS: Final = 1e9
 class AgentExecutor:
     """An executor of agents, each of whose model calls and tool calls is a step.
 
-    A run takes `input`, a text or items in the form of the Responses API, `instructions` that stand behind the agent's own, and `tools`, functions that the client calls itself. Its output is the answer, a text or the JSON of
-    the agent's answer type. It waits where a person has to approve calls, and where the client has calls to make.
+    A run takes `input`, a text or items in the form of the Responses API, `instructions` that stand behind the agent's
+    own, and `tools`, functions that the client calls itself. Its output is the answer, a text or the JSON of the
+    agent's answer type. It waits where a person has to approve calls, and where the client has calls to make.
 
     Args:
         agents: The agents by the names under which they are served.

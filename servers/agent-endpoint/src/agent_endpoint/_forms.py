@@ -1,6 +1,8 @@
 """Forms of answer, compared: libraries write the schema of one class in several ways.
 
-Source: openai 3.57.0, `lib/_pydantic.py`, which requires each property, inlines a `$ref` that has a neighbour, and drops a default that is null; pydantic 2.12, `GenerateJsonSchema`; zod 4.6.7, `toJSONSchema`, as @ai-sdk/openai 4.0.118 sends it.
+Source: openai 3.57.0, `lib/_pydantic.py`, which requires each property, inlines a `$ref` that has a neighbour, and
+drops a default that is null; pydantic 2.12, `GenerateJsonSchema`; zod 4.6.7, `toJSONSchema`, as @ai-sdk/openai 4.0.118
+sends it.
 """
 
 import json
@@ -35,7 +37,8 @@ _APART: Final = frozenset({"additionalProperties", "required"})
 def find_difference(asked: Any, own: Mapping[str, Any]) -> str | None:
     """Return where a schema that a client asks for is another than an agent's own; None if it is that, in any way of writing it.
 
-    A property may be required that the agent's schema does not require only if all of them are: so the strict form of a class says that a field has a default.
+    A property may be required that the agent's schema does not require only if all of them are: so the strict form of a
+    class says that a field has a default.
     """
     asking, owning = _Schema(asked), _Schema(own)
     waiting: list[tuple[Any, Any, _Place]] = [(asked, own, None)]
@@ -60,7 +63,10 @@ def find_difference(asked: Any, own: Mapping[str, Any]) -> str | None:
 
 
 def _find_other(asked: _Part, own: _Part) -> Any:
-    """Return the name of a member that only one of two parts has, or of a property that only the first requires; None if both say something of the same."""
+    """Return the name of a member that only one of two parts has, or of a property that only the first requires.
+
+    None if both say something of the same.
+    """
     if others := (asked.keys() ^ own.keys()) - _APART:
         return min(others, key=str)
     names = frozenset(cast("tuple[str, str]", one)[1] for one in own if isinstance(one, tuple))

@@ -161,7 +161,10 @@ def read_request(value: JsonObject) -> AgentRequest:
 
 
 def _read_result(result: Any) -> Any:
-    """Return a result of a client's function as the model reads it: content, or any other JSON as its text, so that nobody further on takes it for content."""
+    """Return a result of a client's function as the model reads it: content, or any other JSON as its text.
+
+    So nothing further on mistakes it for content.
+    """
     if are_parts(result):
         # What was given before there were these checks goes on as what it is.
         with suppress(RequestRefusedError):

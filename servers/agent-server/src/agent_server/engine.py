@@ -26,7 +26,10 @@ __all__ = [
 ]
 
 ENGINES: Final = "gpt5_agent_server.engines"
-"""The group of entry points of engines in other packages. One is named as the scheme of its URLs, and is called as `open_engine`, with whose settings `engine` is such a URL."""
+"""The group of entry points of engines in other packages.
+
+One is named as the scheme of its URLs, and is called as `open_engine`, with whose settings `engine` is such a URL.
+"""
 
 type _Open = Callable[[ServerSettings, Executor], AbstractAsyncContextManager[Runs]]
 
@@ -39,8 +42,9 @@ class EngineError(StorageError):
 async def open_engine(settings: ServerSettings, executor: Executor) -> AsyncGenerator[Runs]:
     """Open the engine that the settings name, and execute runs until the end of the context.
 
-    With `tables`, servers on the same database share the runs of executors with the same name. At the end of the context, runs get `stop_seconds` to end;
-    those that are left wait for another server, or for the next start of this one.
+    With `tables`, servers on the same database share the runs of executors with the same name. At the end of the
+    context, runs get `stop_seconds` to end; those that are left wait for another server, or for the next start of this
+    one.
 
     Args:
         settings: The engine, the database, and the limits of runs.

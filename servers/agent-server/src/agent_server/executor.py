@@ -64,7 +64,8 @@ class RequestRefusedError(Exception):
     """A request that cannot be run.
 
     Attributes:
-        problems: What is wrong, field by field; never empty, and at most 100, each of at most 1,000 characters: a small body can be wrong in a million places, and names be long.
+        problems: What is wrong, field by field; never empty, and at most 100, each of at most 1,000 characters: a small
+            body can be wrong in a million places, and names be long.
         status: The HTTP status of the answer: 422, or 400 for a field that the client may not set.
         code: The code of the Responses API, for who asks there; None for that of the status.
     """
@@ -142,8 +143,10 @@ class RunResult:
         error_type: A short name for the kind of error, such as `interrupted` or `model_error`; None if it succeeded.
         usage: The usage of the models; None if unknown.
         details: Further facts about the end, as JSON, such as an exit code; clients can read them.
-        state: What a next run of the conversation goes on from, such as its messages; kept as long as the run, and never shown. It is not part of the JSON.
-        steered: How much of what the run was told its executor has taken (`Execution.read_steered`); the server adds what came after to the `unread` of `details`. It is not part of the JSON either.
+        state: What a next run of the conversation goes on from, such as its messages; kept as long as the run, and
+            never shown. It is not part of the JSON.
+        steered: How much of what the run was told its executor has taken (`Execution.read_steered`); the server adds
+            what came after to the `unread` of `details`. It is not part of the JSON either.
     """
 
     status: Literal["succeeded", "failed"]
@@ -290,7 +293,8 @@ class AgentDescription:
     Attributes:
         name: The name by which clients ask for it.
         input_schema: The JSON schema of the request's input; None if the executor declares none.
-        version: The version of the state of its runs, if it has one of its own beside the executor's: a run that was begun under another version is not continued.
+        version: The version of the state of its runs, if it has one of its own beside the executor's: a run that was
+            begun under another version is not continued.
     """
 
     name: str
@@ -302,8 +306,10 @@ class AgentDescription:
 class StoredEvent:
     """An event of a run.
 
-    The server's own are `run_started` (`{"attempt": n}`); `run_waiting` with what the run waits for, `run_answered` with the answer; and, as the last of a run, `run_succeeded`,
-    `run_failed` with the result as data, or `run_cancelled` with `{"reason": …}`, and with the `usage` and `details` of the result if the executor has ended with one. The others are the executor's.
+    The server's own are `run_started` (`{"attempt": n}`); `run_waiting` with what the run waits for, `run_answered`
+    with the answer; and, as the last of a run, `run_succeeded`, `run_failed` with the result as data, or
+    `run_cancelled` with `{"reason": …}`, and with the `usage` and `details` of the result if the executor has ended
+    with one. The others are the executor's.
 
     Attributes:
         number: Its number in the run, from 1 without gaps.
@@ -311,7 +317,8 @@ class StoredEvent:
         created_at: When it was emitted, in UTC.
         data: Its data, which must not be changed: all watchers of a run share it.
         size: About how many characters its data has as JSON, measured once for all watchers; 0 for an event that was not stored.
-        shared: A cache for what is built from the event once and sent to many, such as the bytes of a stream's frame; also the JSON of `data`, under that name, where it is known.
+        shared: A cache for what is built from the event once and sent to many, such as the bytes of a stream's frame;
+            also the JSON of `data`, under that name, where it is known.
     """
 
     number: int
@@ -349,7 +356,10 @@ class Execution(Protocol):
 
     @property
     def request(self) -> JsonObject:
-        """What `Executor.check` returned for the client's request. It is this attempt's own: who has read it may empty it, since a large one takes many times its size."""
+        """What `Executor.check` returned for the client's request.
+
+        It is this attempt's own: who has read it may empty it, since a large one takes many times its size.
+        """
         ...
 
     @property
@@ -379,7 +389,10 @@ class Execution(Protocol):
 
     @property
     def is_apart(self) -> bool:
-        """Whether its steps are made in other processes, by `MakesSteps.make_step`, while nothing here may depend on clocks, random numbers or the network."""
+        """Whether its steps are made in other processes, by `MakesSteps.make_step`.
+
+        Nothing here may then depend on clocks, random numbers or the network.
+        """
         ...
 
     async def read_events(self) -> Sequence[StoredEvent]:
@@ -389,7 +402,8 @@ class Execution(Protocol):
     async def read_steered(self, after: int) -> Sequence[Any]:
         """Return what the run was told after so many messages, as `Steerable` returned them, in the same order whenever it is asked.
 
-        A run reads this as a step ends, and keeps it in the step's result: so it comes to the same whenever it is played again. Messages stay, and go on being counted, when it waits.
+        A run reads this as a step ends, and keeps it in the step's result: so it comes to the same whenever it is
+        played again. Messages stay, and go on being counted, when it waits.
         """
         ...
 
@@ -415,8 +429,9 @@ class Execution(Protocol):
     ) -> bytes:
         """Do a step once in the life of the run, and return its result.
 
-        If an earlier attempt recorded the step, the recorded result is returned and nothing is done. Otherwise `work` is awaited, and its result and the
-        events that it has emitted are on disk before this returns. Steps may run concurrently.
+        If an earlier attempt recorded the step, the recorded result is returned and nothing is done. Otherwise `work`
+        is awaited, and its result and the events that it has emitted are on disk before this returns. Steps may run
+        concurrently.
 
         Args:
             key: Identifies the step within the run, and is the same in every attempt, such as `model:3` or `tool:call_abc`.
@@ -500,7 +515,8 @@ class Executor(Protocol):
     def agents(self) -> Sequence[AgentDescription]:
         """Return the agents that can be run now.
 
-        A server executes runs of the agents that this returns at the start, and of those that `check` accepts later; it leaves others to other servers.
+        A server executes runs of the agents that this returns at the start, and of those that `check` accepts later; it
+        leaves others to other servers.
         """
         ...
 
@@ -520,8 +536,9 @@ class Executor(Protocol):
     async def execute(self, run: Execution) -> RunResult | Waiting:
         """Run an agent to its end, or until it waits for a person.
 
-        If this raises a `RunFailedError`, the run fails as it says; with any other error it fails with `internal_error`, and only the server's log has the error's text.
-        Where a run is cancelled and this returns a failure all the same, the run is cancelled, and its last event has the failure's `usage` and `details`.
+        If this raises a `RunFailedError`, the run fails as it says; with any other error it fails with
+        `internal_error`, and only the server's log has the error's text. Where a run is cancelled and this returns a
+        failure all the same, the run is cancelled, and its last event has the failure's `usage` and `details`.
         """
         ...
 

@@ -52,8 +52,10 @@ class NewRun:
         request: The request that `Executor.check` returned.
         metadata: Names and texts to find the run by: at most 16 names of 64 characters with texts of 512.
         idempotency_key: The same key of a tenant returns the same run; None for none.
-        fingerprint: A digest of the client's body, by which another body under the same key is recognised. With an idempotency key, it is stored as an HMAC.
-        keep_seconds: How long the run is kept once it has ended, however long it has waited before; None for as long as the settings say, which is also the most.
+        fingerprint: A digest of the client's body, by which another body under the same key is recognised. With an
+            idempotency key, it is stored as an HMAC.
+        keep_seconds: How long the run is kept once it has ended, however long it has waited before; None for as long as
+            the settings say, which is also the most.
         shown: What clients may read of the request, beside the events: it is kept as long as the run, while the request is deleted at its end.
     """
 
@@ -382,7 +384,9 @@ class Runs(Protocol):
     def watch_events(
         self, run_id: str, *, tenant: str, after: int = 0
     ) -> AsyncGenerator[Sequence[StoredEvent]]:
-        """Yield the events after a number as they come, in batches that are never empty, up to and including the run's last, or the one with which it waits.
+        """Yield the events after a number as they come, up to the run's last, or the one with which it waits.
+
+        Batches are never empty.
 
         Raises:
             RunNotFoundError: If the tenant has no run with this id.

@@ -147,11 +147,14 @@ class ServerSettings(BaseSettings):
     Attributes:
         host: Address to listen on; one that other machines can reach needs `api_keys`.
         port: Port to listen on, 0 for any.
-        api_keys: `tenant:key` pairs, separated by commas; a key alone belongs to the tenant `default`, who sees the metrics of all. `tenant:key:start` may start runs and not answer them, `tenant:key:answer` the reverse. Without any, only this machine may call the server.
+        api_keys: `tenant:key` pairs, separated by commas; a key alone belongs to the tenant `default`, who sees the
+            metrics of all. `tenant:key:start` may start runs and not answer them, `tenant:key:answer` the reverse.
+            Without any, only this machine may call the server.
         allow_origin: Origins of pages elsewhere that may call the server from a browser, such as `https://chat.example.com`, separated by commas.
         state: Folder for the server's own files, such as its database.
         database: `sqlite:///path` or `postgresql://…`; by default a file in `state`.
-        engine: What executes runs: `tables`, the servers themselves by the tables of their database; or the URL of an engine of another package, such as `temporal://HOST:PORT/NAMESPACE` of gpt5-agent-temporal.
+        engine: What executes runs: `tables`, the servers themselves by the tables of their database; or the URL of an
+            engine of another package, such as `temporal://HOST:PORT/NAMESPACE` of gpt5-agent-temporal.
         server_name: Name of this server among those that share its database; made up if left out, and refused if a living server has it.
         storage_keys: Fernet keys, separated by commas: the first encrypts what is stored, all can decrypt it. Without any it is stored unencrypted.
         concurrency: Runs executed at a time.
@@ -171,14 +174,17 @@ class ServerSettings(BaseSettings):
         keep_unstored_seconds: Seconds to keep a run that was begun with `store: false`, from its end.
         keep_bytes: Size to which the database may grow; then the oldest finished runs are deleted of tenants that take more than their share.
         keep_alive_seconds: Silence after which a stream of events sends a comment.
-        client_seconds: How long a client may take to send a request's head, to send its body, and to read what it was sent, before it is disconnected.
+        client_seconds: How long a client may take to send a request's head, to send its body, and to read what it was
+            sent, before it is disconnected.
         lease_seconds: Silence after which other servers take over a server's runs.
         unserved_seconds: How long a run waits while no server has its agent, before it fails.
-        unready_seconds: How long `/ready` answers 503 after a signal to stop, before the server takes no more requests; a second signal skips the wait.
+        unready_seconds: How long `/ready` answers 503 after a signal to stop, before the server takes no more requests;
+            a second signal skips the wait.
         stop_seconds: How long runs may go on after the server was told to stop.
         responses: Whether agents that can be talked to are served at `/v1/responses`.
         log_format: Form of the log on standard error: `text`, or `json` with an object on each line.
-        traces: Whether requests and runs are told as OpenTelemetry spans, over OTLP (HTTP) to the place that the variables `OTEL_…` name, by default port 4318 of this machine; needs the extra `traces`.
+        traces: Whether requests and runs are told as OpenTelemetry spans, over OTLP (HTTP) to the place that the
+            variables `OTEL_…` name, by default port 4318 of this machine; needs the extra `traces`.
         run_logs: Folder for the logs of runs, as `gpt5-run-log` writes them, with a folder for each tenant; none are written without it.
         webhook_url: URL that is told when a run waits or has ended; `https`, or `http` on this machine.
         webhook_secret: Secret that signs what `webhook_url` is told: `whsec_` and 24 to 64 bytes in base64.

@@ -31,7 +31,10 @@ _USUAL: Final = (
 def _activity[**Arguments, Result](
     name: str,
 ) -> Callable[[Callable[Arguments, Awaitable[Result]]], Callable[Arguments, Awaitable[Result]]]:
-    """Return a decorator that makes an activity, which another server goes on with where this one stops: otherwise it would count as cancelled, and so would its run."""
+    """Return a decorator that makes an activity, which another server continues if this one stops.
+
+    Otherwise it would count as cancelled, and so would its run.
+    """
 
     def decorate(
         work: Callable[Arguments, Awaitable[Result]],

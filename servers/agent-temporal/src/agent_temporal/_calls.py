@@ -1,4 +1,8 @@
-"""How workflows call activities: what writes to the database does so at once, in the worker that plays the workflow; what takes long goes through the task queue."""
+"""How workflows call activities.
+
+What writes to the database does so at once, in the worker that plays the workflow; what takes long goes through the
+task queue.
+"""
 
 from datetime import timedelta
 from typing import Any, Final

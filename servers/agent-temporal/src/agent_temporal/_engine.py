@@ -41,7 +41,8 @@ _DAY_SECONDS: Final = 24 * 3600.0
 async def open_temporal(settings: ServerSettings, executor: Executor) -> AsyncGenerator[Runs]:
     """Have the runs of a database executed by Temporal, here and by other servers, until the end of the context.
 
-    How to connect is said by the setting `engine`, and by the environment variables of Temporal's own clients, such as `TEMPORAL_API_KEY` and `TEMPORAL_TLS`.
+    How to connect is said by the setting `engine`, and by the environment variables of Temporal's own clients, such as
+    `TEMPORAL_API_KEY` and `TEMPORAL_TLS`.
 
     Args:
         settings: The engine, the database, and the limits of runs.

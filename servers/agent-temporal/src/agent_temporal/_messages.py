@@ -1,4 +1,6 @@
-"""What workflows, activities and clients say to each other. It stands in histories, so that fields are added and never changed; what is added has a default.
+"""What workflows, activities and clients say to each other.
+
+It stands in histories, so that fields are added and never changed; what is added has a default.
 
 Bytes are in base64, since what is JSON is read by people.
 """

@@ -232,7 +232,10 @@ class TemporalRuns(RunService):
 
 
 def _read_refusal(error: WorkflowUpdateFailedError) -> None:
-    """Raise that a run has had another answer. Whatever else a workflow has said, such as that it does not wait or is cancelled, the run's state will tell."""
+    """Raise that a run has had another answer.
+
+    Whatever else a workflow has said, such as that it does not wait or is cancelled, the run's state will tell.
+    """
     cause = error.cause
     if (
         isinstance(cause, ApplicationError)

@@ -1,6 +1,7 @@
 """The workflows: one plays a run whose steps are activities, the other has a run executed as a whole.
 
-A workflow is named by its run's id. It may be begun again at any time, also where Temporal has forgotten it: what was recorded stands in the server's database.
+A workflow is named by its run's id. It may be begun again at any time, also where Temporal has forgotten it: what was
+recorded stands in the server's database.
 """
 
 import asyncio

@@ -61,7 +61,8 @@ class DifyAgentSettings(ServerSettings):
         run_timeout_seconds: How long a run may be executed at a stretch before it fails; None for as long as it takes.
         store_plain: Whether requests, which hold credentials, may be stored unencrypted by a server that other machines can reach.
         dify_version: The version of the Dify that calls `/runs`, which decides what it is told; left out, requests tell it.
-        replay_requests: Whether a request of Dify that comes again, with the same `idempotency_key` and the same body, returns the run created the first time.
+        replay_requests: Whether a request of Dify that comes again, with the same `idempotency_key` and the same body,
+            returns the run created the first time.
         api_token: Dify's name for a key of the tenant `default`, which there is besides those in `api_keys`.
         run_retention_seconds: Dify's name for `keep_days`, in seconds.
         shutdown_grace_seconds: Dify's name for `stop_seconds`.

@@ -238,7 +238,10 @@ def _parse_envelope(line: bytes) -> _Envelope | None:
 
 
 def _parse_json(text: bytes) -> Any:
-    """Return the value of a JSON text. Halves of surrogate pairs, which no text of ours can carry, become `?`: some who stream cut a text between them."""
+    """Return the value of a JSON text.
+
+    Halves of surrogate pairs, which no text of ours can carry, become `?`: some who stream cut a text between them.
+    """
     value = parse_json(text.decode())
     if _HALF.search(text) is None:
         return value
@@ -283,7 +286,10 @@ async def _http_error(response: httpx.Response, call: Call, silence: Silence) ->
 
 
 def _read_error(body: bytes) -> tuple[str, str | None]:
-    """Return the message and the type of an error: of an envelope, which the daemon also sends with error statuses, of Dify's API, or the body itself."""
+    """Return the message and the type of an error.
+
+    Of an envelope, which the daemon also sends with error statuses, of Dify's API, or the body itself.
+    """
     text = body.decode(errors="replace")
     try:
         frame = _parse_envelope(body)

@@ -12,7 +12,8 @@ class PlatformRules:
 
     Attributes:
         chunk_rules: Refuse answers that the daemon cannot decode and drop the keys it does not know.
-        variable_rules: Refuse variables of tools and strategies that Dify refuses: those named `text`, `json` or `files`, and pieces that are no text.
+        variable_rules: Refuse variables of tools and strategies that Dify refuses: those named `text`, `json` or
+            `files`, and pieces that are no text.
         call_rules: Refuse backwards requests that the daemon cannot decode, such as one with a message whose `opaque_body` is not a list.
         permissions: Refuse backwards calls that the manifest does not ask permission for.
         model_callbacks: Refuse every backwards call of a model plugin.

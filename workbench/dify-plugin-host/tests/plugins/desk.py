@@ -1,4 +1,7 @@
-"""A plugin of tools, spoken without the SDK: `say` sends the messages that it is given, `back` makes a call back and tells the replies, `die` ends."""
+"""A plugin of tools without the SDK.
+
+`say` sends the messages that it is given, `back` makes a backwards call and reports the replies, `die` ends.
+"""
 
 import json
 import sys

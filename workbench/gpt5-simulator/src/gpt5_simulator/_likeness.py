@@ -2,17 +2,20 @@
 
 - `server`, `version`, `source`: what it is a likeness of, and how that is known; `notes` says what the file cannot show;
 - `knows`: the parameters that it takes, and `unknown`, the refusal of others; without these it takes them and ignores them;
-- `refuses`: further refusals, in order: `at` is a path such as `input[].content[]`, `is` what the value there is, or `where` what its members are. A value
-  stands for itself, a list for any of its entries, null for a missing member, and an object is one of `_TESTS`. `message`, `param`, `code`, `type` and
-  `status` are those of the refusal;
+- `refuses`: further refusals, in order: `at` is a path such as `input[].content[]`, `is` what the value there is, or
+  `where` what its members are. A value stands for itself, a list for any of its entries, null for a missing member, and
+  an object is one of `_TESTS`. `message`, `param`, `code`, `type` and `status` are those of the refusal;
 - `errors`: the body of an error, by its type, its status or `default`; `strict`: whether it refuses what OpenAI does;
 - `ignores`: parameters that it does not read; `needs_effort`: whether it thinks only where an effort is asked;
 - `items`, `added`, `final`: by type, an item as `output_item.done`, as `output_item.added` and as the last event or a body has it;
 - `response`, `usage`, `length`: members to set in a response, its usage, and the status of one that the limit cut;
-- `events`: an event by its type, or by its type and that of its item; null leaves it out; `last`: those that come late, right before the last one, likewise;
-- `without`, `with`: the members that no event has, and those that all have; `event_line`, `done`: whether events are named, and `[DONE]` ends the stream.
+- `events`: an event by its type, or by its type and that of its item; null leaves it out; `last`: those that come late,
+  right before the last one, likewise;
+- `without`, `with`: the members that no event has, and those that all have; `event_line`, `done`: whether events are
+  named, and `[DONE]` ends the stream.
 
-In texts `{name}` stands for the member `name` of what is described, and in refusals for its `param`, the `index` in it, or its `value`; a text that is nothing else takes its type.
+In texts `{name}` stands for the member `name` of what is described, and in refusals for its `param`, the `index` in it,
+or its `value`; a text that is nothing else takes its type.
 """
 
 import json

@@ -51,7 +51,8 @@ class ModelProfile:
         default_context: The context in the response to a request that names none; None if the response has none.
         modes: The accepted `reasoning.mode` values; empty if the parameter is refused.
         lacks_tools: The types of tools that it does not accept.
-        tiers: The service tiers that serve it, besides the usual one. A request for another tier is refused, except that one for `priority` is served as usual.
+        tiers: The service tiers that serve it, besides the usual one. A request for another tier is refused, except
+            that one for `priority` is served as usual.
         keeps_cache: Whether its cache is kept for a day, so that `prompt_cache_retention` cannot be `in_memory`.
         chooses_added: Whether `tool_choice` may name a tool that only an input item declares.
         has_cache_options: Whether it takes `prompt_cache_options`, and bills the tokens that it writes to the cache.

@@ -47,8 +47,9 @@ class Agents:
     def adopt(self, child: _Run, *, name: str, call_id: str, seconds: float = 0.0) -> None:
         """Make `child`, a run that has not started yet or was just resumed, an agent of this run.
 
-        Its usage counts at once for this run and all runs above it, too, so it ends when one of their budgets is used up, without a closing call of its own.
-        Calls that a person would have to approve in this run it waits for, too. Agents that run at the same time may be fed in threads of their own once there is a lock (`guard`).
+        Its usage counts at once for this run and all runs above it, too, so it ends when one of their budgets is used
+        up, without a closing call of its own. Calls that a person would have to approve in this run it waits for, too.
+        Agents that run at the same time may be fed in threads of their own once there is a lock (`guard`).
 
         Args:
             child: The run of the agent.

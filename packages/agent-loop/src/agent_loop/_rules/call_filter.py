@@ -85,7 +85,7 @@ def _needs_approval(run: RunContext, call: ToolCall) -> bool:
 
 
 def _find_approval(run: RunContext, call: ToolCall, bind: Bind | None) -> Approval:
-    """Return what the rules ask of a call: they see its arguments as the model wrote them and as the tool would get them, and the stricter result counts."""
+    """Return what the rules ask of a call: the stricter of the results for its arguments as written and as the tool gets them."""
     rules = run.settings.approval_rules
     if rules is None:
         return Approval(ask="never")
@@ -134,7 +134,10 @@ def _admit(run: RunContext, call: ToolCall, made: ToolCall, filtered: FilteredCa
 
 
 def _find_repeated_key(run: RunContext, call: ToolCall, made: ToolCall) -> str | None:
-    """Return the refusal of a call with a repeated key, if a rule may ask about its tool: a reader could take either value for the one that counts."""
+    """Return the refusal of a call with a repeated key, if a rule may ask about its tool.
+
+    A reader could take either value for the one that counts.
+    """
     rules = (each.settings.approval_rules for each in iter_chain(run))
     if all(each is None or each.find(made.name, None).ask == "never" for each in rules):
         return None

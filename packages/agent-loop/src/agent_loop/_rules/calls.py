@@ -1,4 +1,7 @@
-"""The course of a round's calls: the model's answer piece by piece, and the ends of model calls and tool calls. What follows from them is decided elsewhere."""
+"""The course of a round's calls: the model's answer piece by piece, and the ends of model calls and tool calls.
+
+What follows from them is decided elsewhere.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import cast

@@ -25,8 +25,8 @@ def should_emit_text(
 ) -> bool:
     """Return whether a round's text is shown, given whether the round has asked for tools so far.
 
-    Text without tool calls always is. Text with tool calls is shown with `emit_intermediate_thoughts`, otherwise only in the last round (`iteration` counts
-    from 1). Commentary counts as text with tool calls.
+    Text without tool calls always is. Text with tool calls is shown with `emit_intermediate_thoughts`, otherwise only
+    in the last round (`iteration` counts from 1). Commentary counts as text with tool calls.
     """
     if not has_tool_calls or emit_intermediate_thoughts:
         return True

@@ -125,8 +125,8 @@ def end_failed(
         run: The run.
         error: The sentence of the failure.
         reason: Why the run stops.
-        is_answered: Whether the sentence and what is known so far are shown in place of an answer. They never are if the answer has to fulfil a schema, or if a model call has failed
-            and nothing is known.
+        is_answered: Whether the sentence and what is known so far are shown in place of an answer. They never are if
+            the answer has to fulfil a schema, or if a model call has failed and nothing is known.
     """
     state = run.state
     # Read before the move, which leaves only `finished`.

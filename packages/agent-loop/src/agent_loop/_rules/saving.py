@@ -117,7 +117,8 @@ def load_run(run: RunContext, snapshot: object, *, key: bytes, now: float) -> An
     Raises:
         LocalProtocolError: If the run has started already.
         InvalidSettingError: If the key is too short.
-        SnapshotError: If the snapshot cannot be read, or if a setting that counts, a tool, or an own function that remembers something differs in this run.
+        SnapshotError: If the snapshot cannot be read, or if a setting that counts, a tool, or an own function that
+            remembers something differs in this run.
     """
     next_state(run.state.status, "start")
     saved = unseal(snapshot, key=key, now=now)

@@ -61,27 +61,33 @@ class RunSettings:
         has_tool_choice: Whether the model supports a tool choice; if not, the closing call offers no tools.
         budgets: What the run may use.
         allowed_tools: The names of the only tools that may be called; None for all. Calls of others are refused, and all tools are offered.
-        approval_rules: Which tool calls a person has to approve: for those the run stops with `AskApproval`, once the other calls of the round have answered.
-        answer_schema: The schema of the last answer. The text of a round is held back until the round has ended, and only a valid answer is shown of the last one. An invalid
-            answer is asked for once more; if that fails, or if there is no answer, the run ends with an error.
+        approval_rules: Which tool calls a person has to approve: for those the run stops with `AskApproval`, once the
+            other calls of the round have answered.
+        answer_schema: The schema of the last answer. The text of a round is held back until the round has ended, and
+            only a valid answer is shown of the last one. An invalid answer is asked for once more; if that fails, or if
+            there is no answer, the run ends with an error.
         has_answer_format: Whether the model takes the schema as its format; if not, the request asks for it in words.
         checks_answer: Whether the driver checks the last answer (`CheckAnswer`) before any of it is shown.
         model: The name of the model in events.
-        fallback: The model that takes over, once and for the rest of the run, after an error that another model may not have or a call that was broken off twice.
+        fallback: The model that takes over, once and for the rest of the run, after an error that another model may not
+            have or a call that was broken off twice.
         max_request_bytes: How many bytes the messages of a request may have, written as JSON.
-        window: The model's context window; None if unknown. Before a request would fill it, the model is asked for a summary that replaces everything but system messages,
-            the task, pinned results and the last rounds (`RunCompacted`).
+        window: The model's context window; None if unknown. Before a request would fill it, the model is asked for a
+            summary that replaces everything but system messages, the task, pinned results and the last rounds
+            (`RunCompacted`).
         redact: Removes secrets from the names and results of tools before they are shown.
         max_agent_depth: How deeply agents may be nested: with 1, the agents that this run calls may not call any.
-        hosted_tools: The names of tools that the models' servers run by themselves, which their clients offer beside the run's; None if the driver does not know them. Their calls are seen
-            only afterwards: they count as tool calls, and nobody approves them.
+        hosted_tools: The names of tools that the models' servers run by themselves, which their clients offer beside
+            the run's; None if the driver does not know them. Their calls are seen only afterwards: they count as tool
+            calls, and nobody approves them.
         own: The own functions by name.
         offered: The tools, and after them the own functions.
         allowed: The names of the only tools that may be called, as a tuple; None for all.
 
     Raises:
-        InvalidSettingError: If a setting is of the wrong kind, `maximum_iterations` or `max_request_bytes` is under 1, `max_agent_depth` is under 0, there is a fallback but no
-            `model`, or an own function has the name of a tool or of another own function.
+        InvalidSettingError: If a setting is of the wrong kind, `maximum_iterations` or `max_request_bytes` is under 1,
+            `max_agent_depth` is under 0, there is a fallback but no `model`, or an own function has the name of a tool
+            or of another own function.
     """
 
     tools: Sequence[Any] = ()

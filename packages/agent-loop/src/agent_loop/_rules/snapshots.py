@@ -14,7 +14,10 @@ from stream_text import InvalidJsonError, parse_json
 
 
 VERSION: Final = 3
-"""The version of the format: the names and meanings of all fields of `RunState`. Version 1 was the format before `RunState` was one value, version 2 that before agents could wait."""
+"""The version of the format: the names and meanings of all fields of `RunState`.
+
+Version 1 was the format before `RunState` was one value, version 2 that before agents could wait.
+"""
 
 _FORMAT: Final = "agent-run-snapshot"
 _KEYS: Final = {"format", "version", "expires_at", "key_id", "state", "signature"}

@@ -1,7 +1,8 @@
 """The use of budgets by a run and the runs above it.
 
-A run's budgets hold for its agents, too: what an agent uses counts towards its own budgets and those of every run above it. The runs of one tree may be fed in
-different threads, so what counts for several of them is counted under their lock.
+A run's budgets hold for its agents, too: what an agent uses counts towards its own budgets and those of every run above
+it. The runs of one tree may be fed in different threads, so what counts for several of them is counted under their
+lock.
 """
 
 from collections.abc import Iterable, Iterator
@@ -115,7 +116,10 @@ def take_near(run: RunContext) -> BudgetName | None:
 
 
 def find_unknown(run: RunContext, usage: Usage) -> Unknown | None:
-    """Return the budget that cannot be kept, or the cost that cannot be summed up, because of the usage that a model call reports. The runs above note it, too."""
+    """Return the budget that cannot be kept, or the cost that cannot be summed up, because of the usage that a model call reports.
+
+    The runs above note it, too.
+    """
     found: Unknown | None = None
     with run.lock:
         for each in iter_chain(run):

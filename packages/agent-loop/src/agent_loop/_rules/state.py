@@ -1,7 +1,8 @@
 """Everything that changes in a run, as one value whose JSON is the run's snapshot.
 
-The names of classes and fields are part of the snapshot format: raise `snapshots.VERSION` when you change one. Fields with `init=False` are not in snapshots, because they
-are empty, or can be computed again, whenever a run waits for a person. What a run is made with (tools, keys, functions) is in `RunSettings` and never in the state.
+The names of classes and fields are part of the snapshot format: raise `snapshots.VERSION` when you change one. Fields
+with `init=False` are not in snapshots, because they are empty, or can be computed again, whenever a run waits for a
+person. What a run is made with (tools, keys, functions) is in `RunSettings` and never in the state.
 """
 
 from collections.abc import Callable, Iterable

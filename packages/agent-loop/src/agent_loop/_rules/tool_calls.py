@@ -1,6 +1,7 @@
 """The tool calls of a round: which ones run, which ones a person is asked about, and what follows their results.
 
-Calls that need no approval run first; a person is asked when all of them have answered, so that nothing is lost or run twice, however long the person takes.
+Calls that need no approval run first; a person is asked when all of them have answered, so that nothing is lost or run
+twice, however long the person takes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -22,8 +22,16 @@ from agent_loop._values.errors import LocalProtocolError
 
 
 type State = Literal["ready", "model", "summary", "tools", "approval", "check", "finished"]
-"""`ready`: not started; `model`: a model call is open; `summary`: a call that sums up the run is open, before the next model call; `tools`: tool results are awaited; `approval`: a person's
-decisions are; `check`: the driver's check of the answer is; `finished`: nothing follows."""
+"""Where a run stands.
+
+- `ready`: it has not started.
+- `model`: a model call is open.
+- `summary`: a call that sums up the run is open, before the next model call.
+- `tools`: tool results are awaited.
+- `approval`: a person's decisions are awaited.
+- `check`: the driver's check of the answer is awaited.
+- `finished`: nothing follows.
+"""
 
 type Trigger = Literal[
     "start",

@@ -16,8 +16,9 @@ _MESSAGE_TOKENS = 8  # Our choice, for what surrounds a message and each of its 
 class WindowUse:
     """An estimate of how much of the window a run's requests take.
 
-    It is the usage that the model reported for its last request plus an estimate of what has come since, or only the estimate if it reported none: one token per
-    three bytes of text, 1,500 per image or file, and nothing for what only the model's client reads (`opaque_body`).
+    It is the usage that the model reported for its last request plus an estimate of what has come since, or only the
+    estimate if it reported none: one token per three bytes of text, 1,500 per image or file, and nothing for what only
+    the model's client reads (`opaque_body`).
 
     Args:
         tools: The tools that each request offers.

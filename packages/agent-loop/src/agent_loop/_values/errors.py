@@ -51,9 +51,10 @@ type SnapshotFault = Literal[
 ]
 """What is wrong with a snapshot.
 
-`unreadable`: it is not a snapshot. `older`: an earlier release made it, in a format that is no longer read. `newer`: a later release made it. `foreign`: it was signed with another
-key. `tampered`: it was changed since it was signed. `expired`: it is no longer valid. `other_run`: the run that should resume it has other settings or tools. `not_plain`: it cannot be
-made, because a message holds something that is not plain JSON.
+`unreadable`: it is not a snapshot. `older`: an earlier release made it, in a format that is no longer read. `newer`: a
+later release made it. `foreign`: it was signed with another key. `tampered`: it was changed since it was signed.
+`expired`: it is no longer valid. `other_run`: the run that should resume it has other settings or tools. `not_plain`:
+it cannot be made, because a message holds something that is not plain JSON.
 """
 
 

@@ -1,7 +1,8 @@
 """The events that a run answers with, as plain values. The inputs that it is fed with are in `inputs`.
 
-A driver feeds `ModelDelta`, `ModelDone`, `ModelFailure`, `ToolResult`, `Decision`, `TimeShort`, `TimePassed` and `Failure`. It must act on `CallModel`, `RunTools`, `AskApproval` and `CheckAnswer`, should show every
-`ShowText` and `ShowFile`, and may log the rest. `Finished` is always the last event of a run.
+A driver feeds `ModelDelta`, `ModelDone`, `ModelFailure`, `ToolResult`, `Decision`, `TimeShort`, `TimePassed` and
+`Failure`. It must act on `CallModel`, `RunTools`, `AskApproval` and `CheckAnswer`, should show every `ShowText` and
+`ShowFile`, and may log the rest. `Finished` is always the last event of a run.
 """
 
 from collections.abc import Mapping
@@ -29,10 +30,12 @@ type StopReason = Literal[
 ]
 """Why a run stopped.
 
-`answered`: the model answered of its own accord. `maximum_iterations`, `time_limit`, `budget`: its last call was the closing one, or no call was left.
-`size_limit`: the next request would be larger than the platform carries. `output_limit`: the answer was cut at the model's output limit. `empty_answer`: the model said nothing. `invalid_answer`: the answer does not fulfil the schema, not even when asked for once more. `guardrail`: a check of the
-driver's has stopped the run or its answer. `cancelled`: nobody wants the answer any more. `error`: a model call failed, or another
-failure was fed.
+`answered`: the model answered of its own accord. `maximum_iterations`, `time_limit`, `budget`: its last call was the
+closing one, or no call was left. `size_limit`: the next request would be larger than the platform carries.
+`output_limit`: the answer was cut at the model's output limit. `empty_answer`: the model said nothing.
+`invalid_answer`: the answer does not fulfil the schema, not even when asked for once more. `guardrail`: a check of the
+driver's has stopped the run or its answer. `cancelled`: nobody wants the answer any more. `error`: a model call failed,
+or another failure was fed.
 """
 
 
@@ -74,24 +77,30 @@ class CallModel:
 
     Attributes:
         round: The number of the round, from 1 to the maximum.
-        messages: The whole request; it begins with the whole request of the round before, unless something was left out. Messages that the run was given are unchanged, those that
-            it adds are `Message`s. The first request to a fallback model does not begin with the previous one, because the first model's reasoning is left out.
+        messages: The whole request; it begins with the whole request of the round before, unless something was left
+            out. Messages that the run was given are unchanged, those that it adds are `Message`s. The first request to
+            a fallback model does not begin with the previous one, because the first model's reasoning is left out.
         model: The model to call, if the run has names for its models.
-        tools: The tools to offer: those the run was given, and after them its own functions as `agent_tooling.Tool`s; none in a closing call to a model without tool choice.
+        tools: The tools to offer: those the run was given, and after them its own functions as `agent_tooling.Tool`s;
+            none in a closing call to a model without tool choice.
         tool_choice: `auto`, `none`, `required` or a tool's name; None leaves it unset.
         is_closing: Whether the model must answer now, without tools.
         wait_seconds: How long to wait before the call, because the previous one has failed.
-        allowed_tools: The names of the only tools that may be called; None for all. A model that can restrict its calls gets them along with the same tools.
+        allowed_tools: The names of the only tools that may be called; None for all. A model that can restrict its calls
+            gets them along with the same tools.
         answer_schema: The JSON schema that the last answer has to fulfil, for models that take it as a format; None if there is none.
         left_out: How many images and files have become sentences since the previous request; if any have, this one does not begin with it.
-        is_compaction: Whether the answer is a summary that compacts the run and is not shown. The last message asks for it. A driver whose model compacts conversations
-            itself feeds a `CompactedWindow` with what has become of the other messages.
+        is_compaction: Whether the answer is a summary that compacts the run and is not shown. The last message asks for
+            it. A driver whose model compacts conversations itself feeds a `CompactedWindow` with what has become of the
+            other messages.
         is_rewritten: Whether the request does not begin with the previous one, because the run was compacted or is about to be, or because the
             oldest open reasoning was left out for want of room.
-        hosted_tools: The names of the tools to offer that the model's server runs by itself; None if the run was not told of any, and its model's client offers those that it has.
+        hosted_tools: The names of the tools to offer that the model's server runs by itself; None if the run was not
+            told of any, and its model's client offers those that it has.
         max_hosted_calls: How many calls of them the run's budgets leave; None for any number.
-        kept: Where the model's client keeps what it has built of the run's last request, so that it builds only what is new: a mapping of the run's, the same in each of its calls.
-            It is no part of what is asked, and is in no snapshot. None where nothing is kept.
+        kept: Where the model's client keeps what it has built of the run's last request, so that it builds only what is
+            new: a mapping of the run's, the same in each of its calls. It is no part of what is asked, and is in no
+            snapshot. None where nothing is kept.
     """
 
     round: int
@@ -160,8 +169,8 @@ class RunTools:
     `Agent` and `drive` make them. A driver of your own makes them, at the same time if it can, and feeds a `ToolResult` for each, in any order.
 
     Attributes:
-        calls: At most the first 128 calls of the round; the run itself has refused the others, and answered those of its own functions. If a call stands for
-            another tool's, it is that one.
+        calls: At most the first 128 calls of the round; the run itself has refused the others, and answered those of
+            its own functions. If a call stands for another tool's, it is that one.
         resumed: The agents among them that go on from where they have waited for a person, by the ids of their calls.
     """
 
@@ -188,12 +197,14 @@ class AgentDecisions:
 class AskApproval:
     """The calls that a person has to approve, and the end of a run until then. The other calls of the round have been made.
 
-    After it `Agent` and `drive` go on with `resume` and `decisions`. A driver of your own feeds a `Decision` for each call, in any order, now or after `AgentRun.resume` in another process.
+    After it `Agent` and `drive` go on with `resume` and `decisions`. A driver of your own feeds a `Decision` for each
+    call, in any order, now or after `AgentRun.resume` in another process.
 
     Attributes:
         round: The number of the round.
-        calls: The calls as they would be made, at most 20. If a call stands for another tool's, it is that one. Its arguments are newly written JSON of what the tool would get,
-            without what is hidden from the model, and at most 20,000 characters long.
+        calls: The calls as they would be made, at most 20. If a call stands for another tool's, it is that one. Its
+            arguments are newly written JSON of what the tool would get, without what is hidden from the model, and at
+            most 20,000 characters long.
         snapshot: The snapshot to resume the run from, if its driver has added it; see `AgentRun.to_snapshot`. It holds the conversation.
     """
 
@@ -206,7 +217,8 @@ class AskApproval:
 class CheckAnswer:
     """The last answer, of which nothing has been shown, to be checked.
 
-    `Agent` and `drive` give it to the guardrails, and yield it without answer and value. A driver of your own checks it, and feeds an `AnswerChecked`. Only a run with `checks_answer` has it.
+    `Agent` and `drive` give it to the guardrails, and yield it without answer and value. A driver of your own checks
+    it, and feeds an `AnswerChecked`. Only a run with `checks_answer` has it.
 
     Attributes:
         round: The number of the round.
@@ -273,7 +285,8 @@ class Finished:
     """The end of a run.
 
     Attributes:
-        reason: Why the run stopped: `answered`, `empty_answer`, `output_limit`, `maximum_iterations`, `time_limit`, `budget`, `size_limit`, `guardrail`, `cancelled` or `error`; `StopReason` says when which.
+        reason: Why the run stopped: `answered`, `empty_answer`, `output_limit`, `maximum_iterations`, `time_limit`,
+            `budget`, `size_limit`, `guardrail`, `cancelled` or `error`; `StopReason` says when which.
         rounds: How many model calls were made, without those for summaries.
         usage: The sum over all rounds.
         answer: What the model said last, without thoughts.
@@ -285,8 +298,9 @@ class Finished:
         budgets: How much of each budget was used.
         models: The model of each round, if the run has names for its models.
         value: The parsed JSON of the answer, if the run has a schema for it and is answered.
-        final_text: The text that the run ends with, without thoughts and without what the model has said around tool calls: its answer, by a schema the JSON alone; or what is shown in
-            its place, such as a sentence and the results of tools. Empty if the run is not answered, or answered with files alone.
+        final_text: The text that the run ends with, without thoughts and without what the model has said around tool
+            calls: its answer, by a schema the JSON alone; or what is shown in its place, such as a sentence and the
+            results of tools. Empty if the run is not answered, or answered with files alone.
         agents: The usage of the agents that the run has called as tools, which is part of `usage`.
         cause: The exception behind the failed model call that has ended the run, if its driver has told it.
         unread: What was said to the run (`AgentRun.steer`) and no round has read, since none was left.

@@ -75,7 +75,8 @@ class ModelFailure:
         is_transient: Whether the platform broke it off, so that it may succeed when it is made again.
         wait_seconds: How long to wait before that.
         has_time: Whether there is time for that.
-        may_pass_elsewhere: Whether another model may answer at once, as after a rate limit, an overload, a content filter or for a model that is gone.
+        may_pass_elsewhere: Whether another model may answer at once, as after a rate limit, an overload, a content
+            filter or for a model that is gone.
         cause: The exception behind it, for a log only, which `Finished` hands on if the failure ends the run; it is never saved.
     """
 
@@ -156,7 +157,8 @@ class Decision:
         is_approved: Whether it may be made.
         reason: Why the person denies the call; the model reads it.
         by: The name by which the driver knows who decided, for a log.
-        refusal: The sentence that the model reads if the call is not made for another reason than a person's no; it replaces the one that they did not approve it.
+        refusal: The sentence that the model reads if the call is not made for another reason than a person's no; it
+            replaces the one that they did not approve it.
     """
 
     call_id: str
@@ -216,8 +218,9 @@ class Failure:
 
     Attributes:
         message: One sentence for the reader.
-        reason: `error`; or `time_limit` when the clock ended the run, `cancelled` when a person did, `budget` when one is used up, `size_limit` when its next request would
-            be too large. In these cases what is known so far is the answer.
+        reason: `error`; or `time_limit` when the clock ended the run, `cancelled` when a person did, `budget` when one
+            is used up, `size_limit` when its next request would be too large. In these cases what is known so far is
+            the answer.
         results: The results of open tool calls that have answered all the same, such as agents that were told to end.
     """
 
@@ -233,7 +236,8 @@ class CompactedWindow:
     """A conversation that the model's API has compacted, instead of a summary.
 
     Attributes:
-        messages: The messages that replace all others of the request, except system messages and the last one, which asks for a summary. They include the task.
+        messages: The messages that replace all others of the request, except system messages and the last one, which
+            asks for a summary. They include the task.
         usage: The usage of compacting it.
     """
 

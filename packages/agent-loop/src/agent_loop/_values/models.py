@@ -27,7 +27,8 @@ class Window:
     Attributes:
         tokens: How many tokens a request may have, at least 1,000.
         compact_at: The share of them from which on the run is compacted, over 0 and at most 1.
-        keep: The share of them for the last rounds, which are kept word for word, over 0 and less than `compact_at`. The very last round is always kept.
+        keep: The share of them for the last rounds, which are kept word for word, over 0 and less than `compact_at`.
+            The very last round is always kept.
 
     Raises:
         InvalidSettingError: If one is outside its range.

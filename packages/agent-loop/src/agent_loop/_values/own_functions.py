@@ -37,8 +37,8 @@ class OwnFunction:
         name: The name that the model calls it by.
         description: Its description for the model.
         parameters: The JSON schema that its arguments are checked against.
-        answer: Called with the arguments; returns what the model reads, or the tool call to make instead. A `ToolError` refuses the call, and the model reads its
-            text. It does no I/O.
+        answer: Called with the arguments; returns what the model reads, or the tool call to make instead. A `ToolError`
+            refuses the call, and the model reads its text. It does no I/O.
         save: Returns what the function remembers in a run, as plain JSON, for a snapshot of the run; None if it remembers nothing.
         load: Takes that back, in the function of the resumed run.
         tool: The function as it is offered among the tools.

@@ -57,7 +57,10 @@ class Usage:
 
     @classmethod
     def read(cls, value: object, *, field: str = "usage") -> Self:
-        """Read a usage that has some of these fields, as attributes or keys, or `prompt_tokens` and `completion_tokens` for input and output; a count may be written as `1.0`. A missing total becomes input plus output; a figure that is not finite or too large becomes -1.
+        """Read a usage from attributes or keys: these fields, or `prompt_tokens` and `completion_tokens` for input and output.
+
+        A count may be written as `1.0`. A missing total becomes input plus output; a figure that is not finite or too
+        large becomes -1.
 
         Args:
             value: A mapping or an object.
@@ -79,7 +82,11 @@ class Usage:
         return replace(usage, total_tokens=usage.counted().total_tokens)
 
     def counted(self) -> Self:
-        """Return the usage to count with: figures that are negative, not finite or longer than 30 digits become 0, and a total is raised to the sum of its parts if it or all of them are known."""
+        """Return the usage to count with, free of impossible figures.
+
+        Figures that are negative, not finite or longer than 30 digits become 0, and a total is raised to the sum of its
+        parts if it or all of them are known.
+        """
         figures = {name: getattr(self, name) for name in _KINDS if name != "currency"}
         unknown = {name for name, figure in figures.items() if not _is_figure(figure)}
         figures |= {name: _KINDS[name]() for name in unknown}

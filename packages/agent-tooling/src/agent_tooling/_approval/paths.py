@@ -20,7 +20,10 @@ UNSURE: Final = object()
 """The value of a text that readers of JSON understand in different ways, or not at all."""
 
 MAX_VALUES: Final = 10_000
-"""How many values are looked at for one condition; what lies beyond is unknown. No honest call has that many, and each costs about ten microseconds."""
+"""How many values are looked at for one condition; what lies beyond is unknown.
+
+No honest call has that many, and each costs about ten microseconds.
+"""
 
 # No list has an index with more digits, and Python refuses to read thousands of them.
 _INDEX: Final = re.compile(r"\d{1,9}", re.ASCII)
@@ -36,7 +39,10 @@ type _Step = tuple[object, int]
 
 
 def find_values(arguments: object, path: str) -> list[object]:
-    """Return every value that a path can lead to in the arguments of a call: `NOWHERE` for each way that ends early or exceeds `MAX_VALUES`, `UNSURE` for text that JSON readers disagree on."""
+    """Return every value that a path can lead to in the arguments of a call.
+
+    `NOWHERE` for each way that ends early or exceeds `MAX_VALUES`, `UNSURE` for text that JSON readers disagree on.
+    """
     names = path.split(".")
     values: list[object] = []
     steps = _walk(arguments, lambda value, at: _iter_steps(value, names, at))

@@ -40,12 +40,18 @@ class _Condition:
     tests: tuple[_Test, ...]
 
     def is_for(self, schema: JsonSchema, readings: Sequence[Mapping[str, Any]]) -> bool:
-        """Return whether a tool's arguments can have the path, or the arguments of this call have it anyway, such as in a value that the app's builder has set."""
+        """Return whether a tool's arguments can have the path, or the arguments of this call have it anyway.
+
+        Such as in a value that the app's builder has set.
+        """
         values = (value for it in readings for value in find_values(it, self.path))
         return can_lead(schema, self.path) or any(value is not NOWHERE for value in values)
 
     def holds(self, readings: Sequence[Mapping[str, Any]]) -> bool | None:
-        """Return whether the condition holds for every value that its path leads to; None if it holds for some, if there are none, or if it is unknown."""
+        """Return whether the condition holds for every value that its path leads to.
+
+        None if it holds for some, if there are none, or if it is unknown.
+        """
         found = [find_values(arguments, self.path) for arguments in readings]
         # A value that the model leaves out, or sets to null, may get a default before the tool is called.
         given = [values for values in found if any(it not in (NOWHERE, None) for it in values)]
@@ -73,7 +79,8 @@ class ApprovalRule:
         Args:
             tool: The name of the tool.
             readings: The arguments in every way they may be read; None if they cannot be read.
-            schema: The schema of the tool's arguments. A rule for every tool does not apply to a tool whose arguments cannot have its paths, unless this call's do.
+            schema: The schema of the tool's arguments. A rule for every tool does not apply to a tool whose arguments
+                cannot have its paths, unless this call's do.
         """
         if self.tool not in {tool, _ANY_TOOL}:
             return False
@@ -138,14 +145,18 @@ class ApprovalRules:
     def parse(cls, raw: object, *, field: str = _FIELD) -> Self:
         """Read rules from JSON text or from its value.
 
-        An object names tools: `{"pay": "always", "search": "never", "*": "once"}`, where `*` stands for all tools that it does not name. A list is read from its beginning:
-        `[{"tool": "pay", "when": {"order.total": {"above": 100}}, "ask": "always"}]`. Conditions are `equals` (any JSON), `above` (a number) and `matches` (a regular
-        expression without look-around and backreferences; a value that is not text is matched as JSON). All conditions in `when` have to hold.
+        An object names tools: `{"pay": "always", "search": "never", "*": "once"}`, where `*` stands for all tools that
+        it does not name. A list is read from its beginning:
+        `[{"tool": "pay", "when": {"order.total": {"above": 100}}, "ask": "always"}]`. Conditions are `equals` (any
+        JSON), `above` (a number) and `matches` (a regular expression without look-around and backreferences; a value
+        that is not text is matched as JSON). All conditions in `when` have to hold.
 
-        A path joins keys and list indexes by dots, and leads everywhere it can: a key may contain dots itself, a name is looked for in each item of a list and in a
-        text that is JSON, and a condition checks each item of a list that the path ends at. A rule that asks does so if the condition holds for one of these values, and
-        its `matches` may match anywhere in the text, over line ends and at them too. A rule that never asks fits only if the condition holds for each of them, and its `matches` has to match the whole text.
-        If a path leads nowhere or to null, or a value cannot be compared, the person is asked.
+        A path joins keys and list indexes by dots, and leads everywhere it can: a key may contain dots itself, a name
+        is looked for in each item of a list and in a text that is JSON, and a condition checks each item of a list that
+        the path ends at. A rule that asks does so if the condition holds for one of these values, and its `matches` may
+        match anywhere in the text, over line ends and at them too. A rule that never asks fits only if the condition
+        holds for each of them, and its `matches` has to match the whole text. If a path leads nowhere or to null, or a
+        value cannot be compared, the person is asked.
 
         Args:
             raw: The rules.
@@ -238,7 +249,8 @@ class ApprovalRules:
 
         Args:
             tool: The name of the tool.
-            readings: The arguments as written, as the tool gets them, or however else they may be read; the strictest finding counts. None for arguments that cannot be read.
+            readings: The arguments as written, as the tool gets them, or however else they may be read; the strictest
+                finding counts. None for arguments that cannot be read.
             schema: The schema of the tool's arguments, if known; rules for every tool that need a path which they cannot have are left out.
         """
         found = [

@@ -31,8 +31,9 @@ def bind_arguments(
 ) -> ToolArguments:
     """Bind a model's parsed arguments to a tool's parameters, and refuse what does not fit.
 
-    The model may supply only what `llm_json_schema` shows it, so a hidden parameter keeps its configured value or its default; an argument for one of the form, or for a configured one,
-    is dropped. Null counts as not given. Numbers and booleans written as text are converted; scalars for text parameters become text.
+    The model may supply only what `llm_json_schema` shows it, so a hidden parameter keeps its configured value or its
+    default; an argument for one of the form, or for a configured one, is dropped. Null counts as not given. Numbers and
+    booleans written as text are converted; scalars for text parameters become text.
 
     Args:
         tool_name: Name of the tool, for the message.
@@ -82,7 +83,10 @@ def _find_formal(
     arguments: Mapping[str, Any],
     configured: Mapping[str, Any],
 ) -> tuple[str, ...]:
-    """Return the arguments' names for what the tool's form sets, by its defaults too. Models know tools from their training, and fill those in, too."""
+    """Return the arguments' names for what the tool's form sets, by its defaults too.
+
+    Models know tools from their training, and fill those in, too.
+    """
     formal = {
         parameter.name
         for parameter in declared

@@ -73,8 +73,8 @@ class FunctionParameters:
             hidden: Names of the parameters that the model neither sees nor sets.
 
         Raises:
-            DeclarationError: If a parameter has no type that pydantic can check and JSON schema can express, or cannot be passed by name, or if a hidden value has
-                no parameter.
+            DeclarationError: If a parameter has no type that pydantic can check and JSON schema can express, or cannot
+                be passed by name, or if a hidden value has no parameter.
         """
         context, deps_type = _find_context(function)
         own = hidden if context is None else {*hidden, context}

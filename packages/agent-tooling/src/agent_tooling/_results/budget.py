@@ -26,10 +26,10 @@ type _Hint = Callable[[int], str]
 class ResultBudget:
     """A limit on the tool results of one run: as much as a model can read and a platform can carry.
 
-    A result that is over its share keeps its beginning and its end, with a notice of how much is missing between them. In content parts this applies to the
-    texts, one after the other; an image or a file stays whole, or a notice says that it is left out.
-    A result keeps at least 1,000 characters when the run has used up its characters, and only the notice when it has
-    used up its bytes as well. With `kept`, the notice says how the model can read on.
+    A result that is over its share keeps its beginning and its end, with a notice of how much is missing between them.
+    In content parts this applies to the texts, one after the other; an image or a file stays whole, or a notice says
+    that it is left out. A result keeps at least 1,000 characters when the run has used up its characters, and only the
+    notice when it has used up its bytes as well. With `kept`, the notice says how the model can read on.
 
     Use one budget per run, from one thread at a time.
 
@@ -66,7 +66,10 @@ class ResultBudget:
 
     @property
     def page_characters(self) -> int:
-        """How many characters of a kept result the model may read at once: at most 50,000, fewer when the run's budget runs out, never under 1,000."""
+        """How many characters of a kept result the model may read at once.
+
+        At most 50,000, fewer when the run's budget runs out, never under 1,000.
+        """
         left = min(self.per_result, _MAX_PAGE_CHARACTERS, self.per_run - self._used)
         by_bytes = (self.per_run_bytes - self._used_bytes) // 4  # UTF-8 takes up to 4 a character.
         return max(min(left, by_bytes), _LEAST_CHARACTERS)

@@ -23,8 +23,8 @@ READ_RESULT: Final = "read_result"
 class KeptResults:
     """The full texts of results that were cut, for as long as a run lasts.
 
-    If they take too much memory together, the oldest are dropped, and asking for a dropped one raises an error that says so; a single text that is too large loses its end.
-    Use one per run, from one thread at a time.
+    If they take too much memory together, the oldest are dropped, and asking for a dropped one raises an error that
+    says so; a single text that is too large loses its end. Use one per run, from one thread at a time.
 
     Args:
         max_bytes: Memory that the texts may take, at least 1.
@@ -77,7 +77,8 @@ class KeptResults:
         """Return the part of a kept result that a model asks for.
 
         Args:
-            arguments: The `id`, and the `offset` to read on from, perhaps with a `pattern` to look for after it, as `read_result_schema` describes them.
+            arguments: The `id`, and the `offset` to read on from, perhaps with a `pattern` to look for after it, as
+                `read_result_schema` describes them.
             max_characters: How many characters it may read at once, at least 1.
 
         Raises:

@@ -17,9 +17,10 @@ type ContentPart = Mapping[str, Any]
 type ToolContent = str | tuple[ContentPart, ...]
 """A tool result as a model reads it: a text, or parts.
 
-A part is a mapping with a `type` and its fields: `text` has `text`; `image` one of `url`, `image_url`, `data`, `base64_data`, `file_id`; `file` one of
-`url`, `file_url`, `data`, `base64_data`, `file_data`, `file_id`. The APIs' own types (`input_image`, `image_url`) are
-read but not written. Bytes in a part become base64; everything else in it is passed on.
+A part is a mapping with a `type` and its fields: `text` has `text`; `image` one of `url`, `image_url`, `data`,
+`base64_data`, `file_id`; `file` one of `url`, `file_url`, `data`, `base64_data`, `file_data`, `file_id`. The APIs' own
+types (`input_image`, `image_url`) are read but not written. Bytes in a part become base64; everything else in it is
+passed on.
 """
 
 # For each type, including the APIs' own ones: the type that it becomes, and the fields of which a

@@ -23,7 +23,9 @@ _MAX_CHARACTERS: Final = 300
 def read_type(
     kind: Any, *, field: str
 ) -> tuple[JsonSchema, Callable[[Any], tuple[Any, str | None]], Callable[[Any], str | None]]:
-    """Return the schema of a type, a function that turns an answer's JSON value into one of the type or says what is wrong with it, and one that writes a value as an answer.
+    """Return a type's schema, a function that reads an answer's JSON value, and one that writes a value as an answer.
+
+    The reader returns a value of the type, or says what is wrong.
 
     Raises:
         DeclarationError: If pydantic cannot check the type, or JSON schema cannot express it.

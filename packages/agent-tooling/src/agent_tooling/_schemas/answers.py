@@ -52,8 +52,8 @@ class AnswerSchema:
         """Read a schema, or one in the wrapping of the APIs: `{"name": ..., "schema": {...}}`. It needs the extra `schema`.
 
         Raises:
-            DeclarationError: If it is not a JSON schema, refers to something outside itself, has a regular expression that `LinearPattern` does not take, or if jsonschema is not
-                installed.
+            DeclarationError: If it is not a JSON schema, refers to something outside itself, has a regular expression
+                that `LinearPattern` does not take, or if jsonschema is not installed.
         """
         schema = _unwrap(_parse_object(raw))
         validate_schema(schema, field=_FIELD)
@@ -67,7 +67,8 @@ class AnswerSchema:
     def from_type(cls, kind: Any, *, field: str = _FIELD) -> Self:
         """Make a schema from a type: a pydantic model, a dataclass, a `TypedDict`, or anything else that pydantic can check. It needs pydantic.
 
-        The `value` of a checked answer is a value of the type. If the JSON of the type is not an object, the model is asked for an object that holds it.
+        The `value` of a checked answer is a value of the type. If the JSON of the type is not an object, the model is
+        asked for an object that holds it.
 
         Raises:
             DeclarationError: If pydantic cannot check the type, or JSON schema cannot express it.

@@ -1,7 +1,7 @@
 """Schemas of tools as they are found: of any draft, with words that are in none, and with references that lead elsewhere.
 
-A word that no draft takes as it stands says nothing, in `not` as little as elsewhere, and `nullable` says what it says in OpenAPI 3.0: one part that cannot be read
-must not cost the tool, whose server checks its arguments once more.
+A word that no draft takes as it stands says nothing, in `not` as little as elsewhere, and `nullable` says what it says
+in OpenAPI 3.0: one part that cannot be read must not cost the tool, whose server checks its arguments once more.
 """
 
 import copy

@@ -25,7 +25,9 @@ _PIECE: Final = re.compile(
 
 
 class LinearPattern:
-    """A regular expression that cannot hang: it is matched without backtracking, in time linear in the text, and not at all if that would still be long.
+    """A regular expression that cannot hang.
+
+    It is matched without backtracking, in time linear in the text, and not at all if that would still be long.
 
     The syntax is that of Rust's `regex`, which is Python's without look-around and backreferences.
 
@@ -67,7 +69,10 @@ class LinearPattern:
         self.states = max(count_states(pattern), 1)
 
     def is_in(self, text: str) -> bool | None:
-        """Return whether it matches anywhere in a text, or all of it with `is_whole`; None if that would take too long, for most expressions with more than a million characters."""
+        """Return whether it matches anywhere in a text, or all of it with `is_whole`.
+
+        None if that would take too long, for most expressions with more than a million characters.
+        """
         from pydantic import ValidationError  # noqa: PLC0415 - slow to import
 
         data = text.encode(errors="replace")

@@ -59,7 +59,8 @@ class SchemaParameters:
             is_checked: Whether it was read before, so that it need not be checked, which for a large one takes seconds.
 
         Raises:
-            DeclarationError: If it is not the JSON schema of an object; or if a hidden name is a path into a property, or appears where it cannot be taken out.
+            DeclarationError: If it is not the JSON schema of an object; or if a hidden name is a path into a property,
+                or appears where it cannot be taken out.
         """
         read = read_object_schema(schema)
         if hidden:

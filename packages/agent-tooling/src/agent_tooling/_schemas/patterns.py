@@ -41,7 +41,9 @@ def find_patterns(schema: JsonSchema) -> list[str]:
 
 
 def validate_patterns(schema: JsonSchema, *, field: str) -> None:
-    """Refuse a schema with a regular expression that could not be matched in bounded time, or with so many large ones that to read them would take half a second.
+    """Refuse a schema with a regular expression whose matching is not bounded in time.
+
+    Or with so many large ones that reading them would take half a second.
 
     Args:
         schema: The schema.
@@ -105,7 +107,10 @@ def bound_class(kind: Any, *, has_named: bool = True) -> Any:
 
 
 def keep_kind(kind: Any) -> Any:
-    """Have a validator class of jsonschema's check all parts of a schema itself. Otherwise a part that names its draft is checked by jsonschema's own class for that, without what bounds ours."""
+    """Have a validator class of jsonschema's check all parts of a schema itself.
+
+    Otherwise a part that names its draft is checked by jsonschema's own class for that, without what bounds ours.
+    """
     kind.evolve = _evolve
     return kind
 

@@ -68,7 +68,10 @@ def _iter_lost(schema: JsonSchema) -> Iterator[tuple[JsonSchema, str]]:
 
 
 def _is_there(resource: JsonSchema, reference: str, anchors: dict[int, Collection[object]]) -> bool:
-    """Return whether a reference leads to something; `anchors` keeps those of each resource, since to look for each anew takes time that grows with the square."""
+    """Return whether a reference leads to something; `anchors` caches those of each resource.
+
+    Looking for each anew would take time that grows with the square.
+    """
     fragment = _to_fragment(reference)
     if not fragment or fragment.startswith("/"):
         return find_referenced(resource, reference) is not None

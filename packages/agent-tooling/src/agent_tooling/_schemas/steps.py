@@ -52,7 +52,10 @@ def spend(steps: int) -> None:
 
 
 def make_once[Made](key: str, make: Callable[[str], Made], steps: int) -> Made:
-    """Return what is made of a text once in a check, and count the steps that it takes: even if it is kept elsewhere, so that each check finds the same."""
+    """Return what is made of a text once in a check, and count the steps that it takes.
+
+    They count even if the result is cached elsewhere, so that each check finds the same.
+    """
     counted = _steps.get()
     if counted is None:
         return make(key)

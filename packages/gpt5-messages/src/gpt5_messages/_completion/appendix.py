@@ -23,8 +23,8 @@ _MEGABYTE = 1_000_000
 def render_appendix(completion: Completion, omitted_images: Iterable[GeneratedImage] = ()) -> str:
     """Return the notes for a reader below an answer, which the model does not see again; empty if there are none.
 
-    They are addenda: links to sources that the text does not link, the names of files that code has made, calls of MCP servers that wait for approval, calls that nobody
-    answers, tools that have failed, and images that were left out.
+    They are addenda: links to sources that the text does not link, the names of files that code has made, calls of MCP
+    servers that wait for approval, calls that nobody answers, tools that have failed, and images that were left out.
 
     Args:
         completion: The answer.

@@ -1,9 +1,10 @@
 """Errors in all the forms that servers report them in, read into the form that OpenAI's have.
 
-Source: OpenAI's `error` object; the `detail` of FastAPI 0.121 and pydantic 2.12 and the issues of zod 4, which list what is wrong with which field; a list with
-an error at its top (Google); lists of texts by field, at the top or under `errors` (ASP.NET, Laravel, Django, marshmallow); texts under `error`, `detail` or
-`message`; and upstreams' bodies as text inside a message, as JSON (LiteLLM 1.108.7) or as Python shows it (ogx 1.5.0, exceptions of openai 3.51.0), or beside it
-(OpenRouter's `metadata.raw`). Which server has which: docs/supported.md.
+Source: OpenAI's `error` object; the `detail` of FastAPI 0.121 and pydantic 2.12 and the issues of zod 4, which list
+what is wrong with which field; a list with an error at its top (Google); lists of texts by field, at the top or under
+`errors` (ASP.NET, Laravel, Django, marshmallow); texts under `error`, `detail` or `message`; and upstreams' bodies as
+text inside a message, as JSON (LiteLLM 1.108.7) or as Python shows it (ogx 1.5.0, exceptions of openai 3.51.0), or
+beside it (OpenRouter's `metadata.raw`). Which server has which: docs/supported.md.
 """
 
 import json
@@ -170,7 +171,7 @@ def _iter_held(value: Mapping[str, Any]) -> Iterator[object]:
 
 
 def _by_field(name: str, held: object) -> object:
-    """Return what is wrong with a field in the form of pydantic's, where it is told as a list of texts under the field's name; anything else as it is."""
+    """Return pydantic's form of an error that is a list of texts under the field's name; anything else as it is."""
     texts = cast("list[object]", held) if isinstance(held, list) else []
     if not texts or not all(isinstance(text, str) for text in texts):
         return cast("object", held)

@@ -213,7 +213,10 @@ def iter_output(body: Mapping[str, Any]) -> Iterator[Item]:
 
 
 def with_parts(item: Item) -> Item:
-    """Return a message as the API sends it, where other servers leave out its type, or have a bare text or parts called `text`; any other item as it is."""
+    """Return a message as the API sends it; any other item as it is.
+
+    Other servers leave out its type, or have a bare text or parts called `text`.
+    """
     content = item.get("content")
     kind = type_of(item) or {"assistant": "message"}.get(text_at(item, "role"))
     if kind != "message" or not content:

@@ -32,7 +32,8 @@ def validate_response(response: Mapping[str, Any]) -> None:
     """Validate the state, the output items and the usage of a whole response.
 
     Raises:
-        MessageError: If the state is not a text or the output not a list, a call's id or name is not a text, an item nests too deep, or a number of tokens is absurd.
+        MessageError: If the state is not a text or the output not a list, a call's id or name is not a text, an item
+            nests too deep, or a number of tokens is absurd.
     """
     for name, kind, expected in (("status", str, "a text"), ("output", list, "a list")):
         if not isinstance(value := response.get(name), kind | None):

@@ -72,8 +72,9 @@ class Usage:
         total_tokens: As reported, or input plus output if the server does not say.
         cache_write_tokens: The part of `input_tokens` newly written to the cache, if it is billed separately.
         cache_write_12h_tokens: The part of `cache_write_tokens` that is kept for 12 hours, at a rate of its own.
-        total_price: The cost of the response, including the server's tools. No server reports it, so it is None unless a client that knows prices, such as those of
-            `gpt5_responses`, has filled it in. Usages with equal tokens are equal, whatever they cost.
+        total_price: The cost of the response, including the server's tools. No server reports it, so it is None unless
+            a client that knows prices, such as those of `gpt5_responses`, has filled it in. Usages with equal tokens
+            are equal, whatever they cost.
         currency: ISO 4217 code of `total_price`.
     """
 
@@ -100,7 +101,8 @@ class Completion:
         usage: Token counts, or None if the server sent none.
         status: The response's state.
         finish_reason: Why the model stopped.
-        items: Every output item in order, for the next request; verbatim except for halves of characters, which become U+FFFD, and for ids of calls that are not their own.
+        items: Every output item in order, for the next request; verbatim except for halves of characters, which become
+            U+FFFD, and for ids of calls that are not their own.
         incomplete_reason: `max_output_tokens`, `content_filter`, or another word of the server.
         error: The server's error object of a failed response.
         response_id: The server's id of this response.

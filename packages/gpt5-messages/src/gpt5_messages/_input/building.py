@@ -57,23 +57,26 @@ def build_input(  # noqa: PLR0913 - settings, each with a default
 
     Everything before a response with a compaction item is left out, as in `without_compacted`: the item replaces it.
 
-    Calls without an id and results without one belong together in their order. Thoughts in other shapes than the API's own are left out, and so are the calls of other providers'
-    own tools, the `name` of a speaker, and the `instructions` of pydantic-ai, which are settings of a request.
+    Calls without an id and results without one belong together in their order. Thoughts in other shapes than the API's
+    own are left out, and so are the calls of other providers' own tools, the `name` of a speaker, and the
+    `instructions` of pydantic-ai, which are settings of a request.
 
     Images and files go out as they came, in order, in users' messages and tool results. Those of other messages move into a user message right
     behind, which says where they belong. A sentence replaces parts that the API takes nowhere: sound, video, SVG, a part without data.
 
     Args:
-        messages: Objects or mappings with `role`, `content`, `tool_calls`, `tool_call_id`, `opaque_body`. Content is a text or a
-            list of parts, in the shapes of Dify, chat completions, the Responses API, langchain, pydantic-ai, Anthropic and MCP. Also taken: a
-            `Completion`, a tool result (`call_id`, `content`, `error`), items of the Responses API, and the messages of langchain, pydantic-ai and Anthropic.
+        messages: Objects or mappings with `role`, `content`, `tool_calls`, `tool_call_id`, `opaque_body`. Content is a
+            text or a list of parts, in the shapes of Dify, chat completions, the Responses API, langchain, pydantic-ai,
+            Anthropic and MCP. Also taken: a `Completion`, a tool result (`call_id`, `content`, `error`), items of the
+            Responses API, and the messages of langchain, pydantic-ai and Anthropic.
         recall: Returns the items of the response that made the calls of this turn, or None; such as `ItemStore.recall`.
-        lenient: Whether to leave out, instead of refusing, parts that a platform may have broken: a result that names no call, an answered call without
-            a name, an `opaque_body` that holds no items.
+        lenient: Whether to leave out, instead of refusing, parts that a platform may have broken: a result that names
+            no call, an answered call without a name, an `opaque_body` that holds no items.
         compacted: Whether compaction items are used. Without them the whole conversation goes out, for a server that refuses the items it made.
-        made_for: The caller of these requests: a compaction item that travels in a body with another `made_for`, or without one, is not used. None uses all.
-        made_by: The mark of the connection and model that the input is for: open reasoning that they made goes back to them, and no other does. None for OpenAI, which
-            gets none. See `mark_open_reasoning`.
+        made_for: The caller of these requests: a compaction item that travels in a body with another `made_for`, or
+            without one, is not used. None uses all.
+        made_by: The mark of the connection and model that the input is for: open reasoning that they made goes back to
+            them, and no other does. None for OpenAI, which gets none. See `mark_open_reasoning`.
         history: A new history that takes in the messages, for `ItemStore.remember`, which would otherwise read them again. Not beside `kept`.
         kept: What is kept of the conversation's last request, so that only new messages are read and built; what was recalled stays.
 
@@ -370,7 +373,9 @@ def _without_drawn(parts: list[Part], items: list[dict[str, Any]]) -> list[Part]
 
 
 def move_result_media(items: Iterable[Item]) -> list[dict[str, Any]]:
-    """Return a request's input with the images and files of tools' results in user messages behind all results of their round, for a server that takes only text from tools.
+    """Return a request's input with the images and files of tool results in user messages behind all results of their round.
+
+    For a server that takes only text from tools.
 
     Source: docs/contracts/openai-gpt5-responses.md, A53.
     """
@@ -382,7 +387,8 @@ def move_result_media(items: Iterable[Item]) -> list[dict[str, Any]]:
 class _MediaMover:
     """Items with the images and files of other messages moved into user messages right behind those.
 
-    Only a user's message and a tool's output may have images and files, for some servers only the first. A call stays with its output: behind an assistant's message means behind its calls and their outputs.
+    Only a user's message and a tool's output may have images and files, for some servers only the first. A call stays
+    with its output: behind an assistant's message means behind its calls and their outputs.
 
     Source: docs/contracts/openai-gpt5-responses.md, A53.
 

@@ -1,7 +1,7 @@
 """Conversations that the server has compacted: the items that a compaction item replaces are no longer sent.
 
-Source: https://developers.openai.com/api/docs/guides/compaction, read 2026-11-23, and recorded traffic, in which the item comes after the answer; in the
-guide it comes before.
+Source: https://developers.openai.com/api/docs/guides/compaction, read 2026-11-23, and recorded traffic, in which the
+item comes after the answer; in the guide it comes before.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,10 @@ def is_compaction(item: Item) -> bool:
 
 
 def compacts(items: Iterable[Item]) -> bool:
-    """Return whether the output items of a response replace the conversation before them; a window of the compact call, which has users' messages, does not."""
+    """Return whether the output items of a response replace the conversation before them.
+
+    A window of the compact call, which has users' messages, does not.
+    """
     held = list(items)
     return any(map(is_compaction, held)) and not any(item.get("role") in _ASKED for item in held)
 
@@ -32,8 +35,9 @@ def compacts(items: Iterable[Item]) -> bool:
 def without_compacted(items: Iterable[Item]) -> list[dict[str, Any]]:
     """Return a request's input without the items that the newest compaction item in it replaces.
 
-    Two kinds of items before it stay: the leading messages of the operator, because the trace of them in a compaction fades with the next one; and the responses with calls that
-    are answered after it, because the server refuses an answer without its call. Not for a window of the compact call, which goes out as it is.
+    Two kinds of items before it stay: the leading messages of the operator, because the trace of them in a compaction
+    fades with the next one; and the responses with calls that are answered after it, because the server refuses an
+    answer without its call. Not for a window of the compact call, which goes out as it is.
 
     Args:
         items: The items, oldest first.

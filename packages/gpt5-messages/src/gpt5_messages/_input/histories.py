@@ -1,9 +1,11 @@
 """Histories as the libraries write them, with all messages converted to the one shape that the rest of this package reads.
 
-That shape is the one of chat completions, which Dify has too: `role`, `content`, `tool_calls`, `tool_call_id`, `opaque_body`. The other shapes
-are: items of the Responses API, as the official client and openai-agents keep them; a whole `Completion`; a tool result that is
-`call_id, content, error`; messages of langchain, whose kind is their `type`; messages of pydantic-ai, which are lists of parts; messages of Anthropic,
-and of the AI SDK, whose calls and results are parts of the content; messages of AG-UI; chat completions from before there were tools (`function_call`, the role `function`).
+That shape is the one of chat completions, which Dify has too: `role`, `content`, `tool_calls`, `tool_call_id`,
+`opaque_body`. The other shapes are: items of the Responses API, as the official client and openai-agents keep them; a
+whole `Completion`; a tool result that is `call_id, content, error`; messages of langchain, whose kind is their `type`;
+messages of pydantic-ai, which are lists of parts; messages of Anthropic, and of the AI SDK, whose calls and results are
+parts of the content; messages of AG-UI; chat completions from before there were tools (`function_call`, the role
+`function`).
 
 Source: histories written by openai-agents 0.24, pydantic-ai-slim 2.68 and langchain-openai 1.7; the types of ai 6.0.326 (npm) and ag-ui-protocol 1.0.
 """

@@ -32,7 +32,10 @@ class MessageItem:
 
     @classmethod
     def of_text(cls, role: Literal["user", "system", "developer", "assistant"], text: str) -> Self:
-        """Make a message: a plain text for the assistant, whose parts only go back with the id of their server, and an `input_text` part for everyone else."""
+        """Make a message: a plain text for the assistant, an `input_text` part for everyone else.
+
+        An assistant's parts go back only with their server's id.
+        """
         is_answer = role == "assistant"
         return cls(
             role=role, content=text if is_answer else ({"type": "input_text", "text": text},)

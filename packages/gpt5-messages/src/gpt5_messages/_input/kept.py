@@ -32,11 +32,14 @@ _NOTHING: _Last = None, None, ()
 
 
 class KeptInput:
-    """The input of a conversation's last request, for `build_input` and `build_items`: one for each conversation, which may be given to each of its requests.
+    """The input of a conversation's last request, for `build_input` and `build_items`.
 
-    Items that were built before come back as the same objects. Frozen dataclasses count by identity and by what can be changed in them, everything else by a digest of all that is in
-    it. Where a conversation does not begin with the one before, or nobody can tell, everything is built anew. Safe to use from several threads. A copy, and one that was pickled, keeps
-    nothing yet.
+    There is one for each conversation, which may be given to each of its requests.
+
+    Items that were built before come back as the same objects. Frozen dataclasses count by identity and by what can be
+    changed in them, everything else by a digest of all that is in it. Where a conversation does not begin with the one
+    before, or nobody can tell, everything is built anew. Safe to use from several threads. A copy, and one that was
+    pickled, keeps nothing yet.
     """
 
     def __init__(self) -> None:

@@ -1,9 +1,11 @@
 """Open reasoning: what servers other than OpenAI's send as plain text, for the connection and model that made it alone.
 
-It comes as `content` (vLLM, SGLang, llama.cpp, ogx, DeepSeek, LiteLLM), as a summary alone (oMLX), or as a text under `encrypted_content` (Ollama, and
-Anthropic's thoughts behind LiteLLM), and goes back as it came: each server reads the form that it writes. A mark, which never goes out, says who made it.
+It comes as `content` (vLLM, SGLang, llama.cpp, ogx, DeepSeek, LiteLLM), as a summary alone (oMLX), or as a text under
+`encrypted_content` (Ollama, and Anthropic's thoughts behind LiteLLM), and goes back as it came: each server reads the
+form that it writes. A mark, which never goes out, says who made it.
 
-Source: docs/contracts/openai-gpt5-responses.md, A28; the shapes are those of vllm 0.33.0, sglang 0.5.23, llama.cpp b11434, Ollama 0.17.4, ogx 1.5.0 and litellm 1.108.7.
+Source: docs/contracts/openai-gpt5-responses.md, A28; the shapes are those of vllm 0.33.0, sglang 0.5.23, llama.cpp
+b11434, Ollama 0.17.4, ogx 1.5.0 and litellm 1.108.7.
 """
 
 import re

@@ -1,8 +1,9 @@
 """The output items that may go back as input.
 
-The API refuses a reasoning item that it cannot decrypt, a reasoning item without the item that followed it, a call without its output, and
-everything of a generated image except the image itself. A call's arguments are a text, whatever a server has made of them. Failed calls of the server's tools are of no use to it. Everything else goes back verbatim and
-in order.
+The API refuses a reasoning item that it cannot decrypt, a reasoning item without the item that followed it, a call
+without its output, and everything of a generated image except the image itself. A call's arguments are a text, whatever
+a server has made of them. Failed calls of the server's tools are of no use to it. Everything else goes back verbatim
+and in order.
 
 Source: docs/evidence/responses-api.md, R4 to R10, R36 and R37.
 """
@@ -39,8 +40,10 @@ def replayable_items(
 
     Args:
         items: The output items of one response, or a whole conversation, in order.
-        answered: The call ids whose outputs are in the request too, besides outputs after their calls among the items; other calls are left out. None keeps every call.
-        made_by: The mark of the connection and model that these items are for: open reasoning with another mark, or with none, is left out. None for OpenAI, which gets none.
+        answered: The call ids whose outputs are in the request too, besides outputs after their calls among the items;
+            other calls are left out. None keeps every call.
+        made_by: The mark of the connection and model that these items are for: open reasoning with another mark, or
+            with none, is left out. None for OpenAI, which gets none.
     """
     replay = _Replay(made_by)
     replay.feed(list(items), answered)
@@ -53,7 +56,9 @@ def build_items(
     made_by: str | None = None,
     kept: KeptInput | None = None,
 ) -> list[dict[str, Any]]:
-    """Turn a conversation that is kept as items into input items: those of `replayable_items`, with every call that has its output anywhere among them.
+    """Turn a conversation that is kept as items into input items.
+
+    Those of `replayable_items`, with every call that has its output anywhere among them.
 
     Args:
         items: Item values, or items as on the wire, oldest first.

@@ -1,7 +1,8 @@
 """Tokens with which a later turn of a conversation finds an answer that is still being made.
 
-A token stands in the text of an answer, because histories of platforms carry nothing else: the response's id, how much of it was shown, and a code that binds both to a
-secret and to the conversation. Somebody who has the token but neither of these learns nothing from it except the id.
+A token stands in the text of an answer, because histories of platforms carry nothing else: the response's id, how much
+of it was shown, and a code that binds both to a secret and to the conversation. Somebody who has the token but neither
+of these learns nothing from it except the id.
 
 Some platforms change a conversation from one turn to the next: instructions are filled in anew, tool calls are left out, the oldest turns drop out
 of the window. So a token is bound only to the question and to the texts of users and answers in the few messages before it.

@@ -122,7 +122,10 @@ class History:
 
 
 def call_key(call: ToolCall | Mapping[str, Any]) -> CallKey:
-    """Return a call's id, name and arguments: arguments the same however their JSON is written, id and name without the blanks that platforms strip."""
+    """Return a call's id, name and arguments in their normal form.
+
+    Arguments are the same however their JSON is written; id and name lose the blanks that platforms strip.
+    """
     call_id, name = (read_member(call, key).strip() for key in ("call_id", "name"))
     return call_id, name, canonical_arguments(read_member(call, "arguments", "input"))
 

@@ -121,8 +121,8 @@ class StreamDecoder:
 
     Args:
         may_be_empty: Whether a completed response may hold nothing, as that to a request with `generate: false` does.
-        max_output_tokens: The limit that the request asked for, where the server may call an answer completed that this has cut: one that used up the limit counts as
-            incomplete. None trusts the server.
+        max_output_tokens: The limit that the request asked for, where the server may call an answer completed that this
+            has cut: one that used up the limit counts as incomplete. None trusts the server.
 
     Example:
         >>> decoder = StreamDecoder()

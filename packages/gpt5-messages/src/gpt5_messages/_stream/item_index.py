@@ -109,7 +109,8 @@ class ItemIndex:
 
         Args:
             output: The items.
-            is_shown: Whether all their text has been shown, so that one message more is no new one; with it comes None, and with thoughts that are too late.
+            is_shown: Whether all their text has been shown, so that one message more is no new one; with it comes None,
+                and with thoughts that are too late.
         """
         pairs = self._find_pairs(output)
         for position, item in enumerate(output):

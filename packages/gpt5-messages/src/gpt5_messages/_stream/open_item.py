@@ -122,7 +122,10 @@ class OpenItem:
         return not item_type or self.item_type in ("", item_type)
 
     def takes(self, item_type: str) -> bool:
-        """Return whether texts of such items may be its own: some servers stream the thoughts of an item that they announce as reasoning like an answer."""
+        """Return whether texts of such items may be its own.
+
+        Some servers announce an item as reasoning and stream its thoughts like an answer.
+        """
         is_mislabelled = self._is_reasoning and not self._has_thoughts and self.done is None
         return self.may_be_of(item_type) or (item_type == "message" and is_mislabelled)
 
@@ -242,7 +245,10 @@ class OpenItem:
         return [event for block in self._blocks.values() for event in block.stop()]
 
     def to_item(self, *, is_completed: bool) -> Item:
-        """Return the whole item, or one made from the events so far: incomplete, unless it is a call with all its arguments in a completed response."""
+        """Return the whole item, or one made from the events so far.
+
+        That one is incomplete, unless it is a call with all its arguments in a completed response.
+        """
         if self.done is not None:
             return self.done
         is_whole = is_completed and (self._is_call_whole or self._may_be_whole())
@@ -397,7 +403,10 @@ def _is_of(part: Item, part_type: str) -> bool:
 
 
 def _is_left_of(text: str, streamed: str) -> bool:
-    """Return whether a text is only the beginning or the end of what was streamed, as some servers have it in their last event, and the rest is no repeat of it."""
+    """Return whether a text is only the beginning or the end of what was streamed, and the rest does not repeat it.
+
+    Some servers have such a text in their last event.
+    """
     is_edge = text != streamed and (streamed.startswith(text) or streamed.endswith(text))
     return is_edge and bool(streamed.replace(text, ""))
 

@@ -19,14 +19,15 @@ class VisibleText:
     Summaries are shown as `<think>`, line break, text, line break, `</think>`, their parts a blank line apart. Raw reasoning
     and encrypted content are never shown; refusals are. Stop sequences end the answer, and never match inside a summary.
 
-    A space breaks each tag inside a summary, and each of the answer that looks like the beginning or the end of such a block: `< think>`. `build_input` mends the latter.
+    A space breaks each tag inside a summary, and each of the answer that looks like the beginning or the end of such a
+    block: `< think>`. `build_input` mends the latter.
 
     Args:
         stop: Stop sequences for the answer text.
         streamed: Whether it is shown to people as it streams in; for a program that reads the whole text, no tag of the answer is broken.
         skip: How many characters are left out because they were shown before, from 0; a `<think>` block that goes on is opened again.
-        answer_only: Whether only the answer is shown, without summaries and commentary: for a program that parses the whole text as JSON. One that comes several times over is
-            shown once.
+        answer_only: Whether only the answer is shown, without summaries and commentary: for a program that parses the
+            whole text as JSON. One that comes several times over is shown once.
         thoughts: Whether summaries are shown. Hidden ones count as characters all the same, so that a later reader of the same stream may show them.
 
     Example:

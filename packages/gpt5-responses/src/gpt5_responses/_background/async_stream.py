@@ -20,8 +20,8 @@ from .following import LAST_SECONDS, FollowedFacts, Following, FollowOptions, sh
 class AsyncBackgroundStream(FollowedFacts, AsyncResponseStream):
     """The events of one background response, read asynchronously; everything said about `BackgroundStream` applies here too.
 
-    Use it in `async with`, which sends the request and reads until the response's id is known. Leaving the block, cancellation or an error cancels the response at
-    the server, unless it is over or detached.
+    Use it in `async with`, which sends the request and reads until the response's id is known. Leaving the block,
+    cancellation or an error cancels the response at the server, unless it is over or detached.
 
     Attributes:
         left_out: The parts that the server refused, left out of the request.
@@ -60,7 +60,10 @@ class AsyncBackgroundStream(FollowedFacts, AsyncResponseStream):
 
     @override
     async def _begin(self) -> AsyncGenerator[StreamEvent]:
-        """Send the request and read until the response's id is known. A caller that is cancelled meanwhile waits for the id, so that the response can be cancelled at the server."""
+        """Send the request and read until the response's id is known.
+
+        A caller that is cancelled meanwhile waits for the id, so that the response can be cancelled at the server.
+        """
         if self._following.response_id:
             return self._follow()
         task = asyncio.ensure_future(self._send_and_read())

@@ -28,8 +28,8 @@ _NOT_IN_A_WINDOW = (None, "auto", "default")
 class Job:
     """A job, in its state when it was submitted or collected.
 
-    The server stores it, with its input, like any background response: for 30 days, or until it is deleted. Projects with zero data retention keep it for about
-    10 minutes after its end, so there it has to be collected often enough.
+    The server stores it, with its input, like any background response: for 30 days, or until it is deleted. Projects
+    with zero data retention keep it for about 10 minutes after its end, so there it has to be collected often enough.
 
     Attributes:
         response_id: The id by which any process with the key collects it.

@@ -1,10 +1,11 @@
 """The polling policy for a background response: when to resume its stream, when to poll it, when to give up. No I/O.
 
-A stream can be resumed for 5 minutes after its response was begun; then the server refuses it (400), as do gateways without this feature. From then on the
-response is polled until it is done.
+A stream can be resumed for 5 minutes after its response was begun; then the server refuses it (400), as do gateways
+without this feature. From then on the response is polled until it is done.
 
-Source: the 400 that says "This response can no longer be streamed because it is more than 5 minutes old", https://github.com/openai/openai-python/issues/2828;
-https://platform.openai.com/docs/guides/background, read 2026-11-22; the numbers are our choice.
+Source: the 400 that says "This response can no longer be streamed because it is more than 5 minutes old",
+https://github.com/openai/openai-python/issues/2828; https://platform.openai.com/docs/guides/background, read
+2026-11-22; the numbers are our choice.
 """
 
 import time

@@ -1,7 +1,7 @@
 """One background response, read from any number of HTTP answers: streams, resumed streams and polls.
 
-All of them go into one decoder, which knows what has been emitted already: events by their numbers, texts by their beginnings. The reader of the events need not know
-how they arrived.
+All of them go into one decoder, which knows what has been emitted already: events by their numbers, texts by their
+beginnings. The reader of the events need not know how they arrived.
 
 Source: docs/evidence/responses-api.md, R24; recorded background streams, their resumption, and polled responses.
 """
@@ -25,8 +25,9 @@ _ERRORS = ("error", "response.error")
 class BackgroundReader(ResponseReader):
     """The answers about one background response, as the events of one stream.
 
-    Call `begin`, `feed` and `close` for each HTTP answer that is a stream or a whole response, and `take` with each polled response. An answer that ends
-    before the response does raises `StreamInterruptedError` and leaves everything as it was, so that the next one can continue from there.
+    Call `begin`, `feed` and `close` for each HTTP answer that is a stream or a whole response, and `take` with each
+    polled response. An answer that ends before the response does raises `StreamInterruptedError` and leaves everything
+    as it was, so that the next one can continue from there.
 
     Args:
         request: As for `ResponseReader`.

@@ -1,4 +1,7 @@
-"""Background responses by blocking calls: a stream that follows one to its end, across broken connections, failing servers and polls, and single calls about one."""
+"""Background responses by blocking calls: a stream that follows one to its end, and single calls about one.
+
+The stream survives broken connections, failing servers and polls.
+"""
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,28 +38,34 @@ from .following import (
 class BackgroundStream(FollowedFacts, ResponseStream):
     """The events of one background response: the same as those of a `ResponseStream`, however they are fetched.
 
-    A stream that breaks off is resumed after its last event. If the server refuses that, as it does after 5 minutes, or if the response was not requested as a
-    stream, the response is polled, and whatever is new in it is emitted as the same kinds of events. If the server fails meanwhile, it is asked again, for up to
-    10 minutes.
+    A stream that breaks off is resumed after its last event. If the server refuses that, as it does after 5 minutes, or
+    if the response was not requested as a stream, the response is polled, and whatever is new in it is emitted as the
+    same kinds of events. If the server fails meanwhile, it is asked again, for up to 10 minutes.
 
-    The server **stores** the response (`store` is true, whatever the request says), with its input and output: for 30 days, or until it is deleted. Projects with
-    zero data retention keep it for about 10 minutes after its end, within which it has to be fetched. Its reasoning is stored with it and comes back without
-    `encrypted_content`, so a conversation continues by `previous_response_id` (`Conversation.follow`).
+    The server **stores** the response (`store` is true, whatever the request says), with its input and output: for 30
+    days, or until it is deleted. Projects with zero data retention keep it for about 10 minutes after its end, within
+    which it has to be fetched. Its reasoning is stored with it and comes back without `encrypted_content`, so a
+    conversation continues by `previous_response_id` (`Conversation.follow`).
 
-    Leaving before the end, by closing the stream or its iterator, by an error, or because `seconds` have passed, cancels the response at the server unless it is
-    detached. A detached response continues there, and `attach_stream` finds it by its id, even in another process.
+    Leaving before the end, by closing the stream or its iterator, by an error, or because `seconds` have passed,
+    cancels the response at the server unless it is detached. A detached response continues there, and `attach_stream`
+    finds it by its id, even in another process.
 
-    The request is sent once. If its answer breaks off before the response's id is known, nothing is sent again, since both responses might be made and billed.
+    The request is sent once. If its answer breaks off before the response's id is known, nothing is sent again, since
+    both responses might be made and billed.
 
     Args:
         connection: Where to send the request. Its `total_seconds` limit all of this, too.
-        request: The request body, as `gpt5_payloads.build_request` makes it. `background` and `store` are set, and encrypted reasoning is not asked for.
+        request: The request body, as `gpt5_payloads.build_request` makes it. `background` and `store` are set, and
+            encrypted reasoning is not asked for.
         transport: The transport to send it through; the process's own by default.
         flex_fallback: As for `ResponseStream`.
-        response_id: The id of a response that was started earlier: then no request is sent, and only `stream` and `include` of `request` count. See `attach_stream`.
+        response_id: The id of a response that was started earlier: then no request is sent, and only `stream` and
+            `include` of `request` count. See `attach_stream`.
         starting_after: The number of the last event of that response that the caller has had.
-        options: `seconds`: how long the caller waits in all, from when the stream is opened, None for no limit; after that, iterating raises a `StillRunningError`.
-            `detached`: whether the response continues at the server when the caller leaves. `poll_seconds`: the longest pause between two polls, in seconds, above 0.
+        options: `seconds`: how long the caller waits in all, from when the stream is opened, None for no limit; after
+            that, iterating raises a `StillRunningError`. `detached`: whether the response continues at the server when
+            the caller leaves. `poll_seconds`: the longest pause between two polls, in seconds, above 0.
 
     Raises:
         InvalidRequestError: If `response_id` is not an id.
@@ -246,8 +255,9 @@ def attach_stream(
     Args:
         connection: Where it is, with a key of the project that it belongs to.
         response_id: Its id.
-        starting_after: The number of the last event that the caller has received, from 0; events up to it are not emitted again. Once the server no longer streams the
-            response, which is after 5 minutes, there are no numbers, and the whole response is emitted.
+        starting_after: The number of the last event that the caller has received, from 0; events up to it are not
+            emitted again. Once the server no longer streams the response, which is after 5 minutes, there are no
+            numbers, and the whole response is emitted.
         include: Further fields to include, such as `web_search_call.action.sources`.
         transport: As for `BackgroundStream`.
         options: `seconds`, `detached` and `poll_seconds` of `BackgroundStream`.

@@ -48,8 +48,9 @@ type Order = Literal["asc", "desc"]
 class CompactedWindow:
     """A conversation that the server has shortened.
 
-    It replaces everything that the request held: use `Request(items=(*window.items, next_question))`, `Conversation.replace(window)`, or, among messages, an assistant
-    message with its `opaque_body` and no text, after the system message.
+    It replaces everything that the request held: use `Request(items=(*window.items, next_question))`,
+    `Conversation.replace(window)`, or, among messages, an assistant message with its `opaque_body` and no text, after
+    the system message.
 
     Attributes:
         items: The whole new conversation, as on the wire, to be sent in the next request unchanged.

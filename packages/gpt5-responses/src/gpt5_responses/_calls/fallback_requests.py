@@ -62,7 +62,8 @@ class FallbackClient(HttpClient):
     ) -> Steps[tuple[HttpAnswer, tuple[Fallback, ...]]]:
         """Send a request, with fallbacks, until the server accepts it; return the answer and what was left out.
 
-        It goes by the socket of a session, if there is one. A background response continues when its connection ends, so its request is never sent again if the server may have received it.
+        It goes by the socket of a session, if there is one. A background response continues when its connection ends,
+        so its request is never sent again if the server may have received it.
 
         Raises:
             ResponsesError: If the server cannot be reached, or refuses the request and there is nothing to leave out.
@@ -157,7 +158,11 @@ class FallbackClient(HttpClient):
             raise self.explain(error, model="") from None
 
     def readable(self, request: Mapping[str, Any], model: str) -> Mapping[str, Any]:
-        """Return a request as its server reads it: without marks of open reasoning, which items of an earlier response may have, without what others made, and, except for OpenAI, without refusals among the parts."""
+        """Return a request as its server reads it.
+
+        Without marks of open reasoning, which items of an earlier response may have, without what others made, and,
+        except for OpenAI, without refusals among the parts.
+        """
         items = request.get("input")
         if not isinstance(items, (list, tuple)):
             return request

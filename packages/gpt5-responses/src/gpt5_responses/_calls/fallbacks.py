@@ -1,8 +1,9 @@
 """The parts that can be left out of a refused request so that it passes the second time.
 
-Some refusals are not the caller's fault: an organisation that is not verified may be allowed neither reasoning summaries nor streaming, a
-server may not know encrypted reasoning or have limits of its own, and reasoning items from an earlier response may no longer be accepted. Each is answered once, by
-asking for less. So is a lack of capacity in the flex tier, but only if the caller has allowed it, because the default tier costs more.
+Some refusals are not the caller's fault: an organisation that is not verified may be allowed neither reasoning
+summaries nor streaming, a server may not know encrypted reasoning or have limits of its own, and reasoning items from
+an earlier response may no longer be accepted. Each is answered once, by asking for less. So is a lack of capacity in
+the flex tier, but only if the caller has allowed it, because the default tier costs more.
 
 Source: docs/evidence/responses-api.md, R1 to R5 and R38.
 """

@@ -46,7 +46,8 @@ class LeftOut:
         name: The part.
         value: The one value of `include`; empty if nothing of the part is left.
         is_lasting: Whether later requests are refused for it, too.
-        is_of_model: Whether other models of the server may take it, for images and files, which are remembered once a request without them has passed.
+        is_of_model: Whether other models of the server may take it, for images and files, which are remembered once a
+            request without them has passed.
         is_guess: Whether the refusal may have been about something else, so that only the last part that was left out is known to be meant.
     """
 

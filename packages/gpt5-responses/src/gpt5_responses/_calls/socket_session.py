@@ -1,7 +1,7 @@
 """Sessions: the requests of one run over one WebSocket, each with what is new alone.
 
-The server remembers its newest response for as long as the socket is open. Whenever that is not sure to be what the next request goes on from, the request is whole, so that
-any other connection, and HTTP, may carry it as well.
+The server remembers its newest response for as long as the socket is open. Whenever that is not sure to be what the
+next request goes on from, the request is whole, so that any other connection, and HTTP, may carry it as well.
 
 Source: docs/contracts/responses-scheme.md, D35 and D37 to D39; docs/decisions/0037-sessions.md.
 """

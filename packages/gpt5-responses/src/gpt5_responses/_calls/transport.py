@@ -31,7 +31,8 @@ class SentRequest:
         answer: Its answer, whose body has not been read yet.
         close: Closes the connection, at any time.
         left_out: The parts that the server refused, left out of the request.
-        wake: Ends a read that waits in another thread. That thread closes the connection itself, since the number of a closed socket could serve another one while it is still read from.
+        wake: Ends a read that waits in another thread. That thread closes the connection itself, since the number of a
+            closed socket could serve another one while it is still read from.
     """
 
     answer: HttpAnswer
@@ -58,8 +59,9 @@ class _Client(FallbackClient):
 class Transport:
     """The HTTP clients of a process, one for each connection.
 
-    They share the trusted certificates and nothing else: neither connections nor cookies pass from one to another. A client that leaves the pool is closed when the last response
-    that it is reading is closed. Safe to use from several threads.
+    They share the trusted certificates and nothing else: neither connections nor cookies pass from one to another. A
+    client that leaves the pool is closed when the last response that it is reading is closed. Safe to use from several
+    threads.
 
     Args:
         max_clients: The most clients to keep, from 1.

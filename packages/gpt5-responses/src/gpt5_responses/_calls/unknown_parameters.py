@@ -175,7 +175,10 @@ def _path(param: object) -> str:
 
 
 def _marked(message: str) -> str:
-    """Return a message in lower case with signs in the place of the words for "unknown", without quotes and what may stand between them and a name."""
+    """Return a message in lower case without quotes, with signs in the place of the words for "unknown".
+
+    What may stand between the quotes and a name goes as well.
+    """
     word, word_before, filler = _patterns()
     text = re.sub(_CODE, r"\1 ", _plain(message[:MOST_CHARACTERS]))
     text = re.sub(_NAME_AT, r"\2.\1", re.sub(_IN_BRACKETS, r".\1", text))

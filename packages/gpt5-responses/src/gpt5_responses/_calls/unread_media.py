@@ -35,8 +35,9 @@ _REASON = "this server does not take it"
 def find_unread(error: ErrorAnswer, request: Request) -> LeftOut | None:
     """Return what a refusal says of the images and files of a request that its server does not take; None if it is about something else.
 
-    The results of tools come first: what is refused there may be taken in a user's message. Where the server only says that it does not know a shape, that is
-    tried, and then a request without files; where it says that it takes text alone, one without images, and then one without files.
+    The results of tools come first: what is refused there may be taken in a user's message. Where the server only says
+    that it does not know a shape, that is tried, and then a request without files; where it says that it takes text
+    alone, one without images, and then one without files.
     """
     about = _about(error) if error.status_code in _STATUSES else set[str]()
     held = set(_iter_media(request)) if about else set[tuple[str, str]]()

@@ -1,7 +1,7 @@
 """The check, before anything is sent, that a connection does not lead to a cloud's metadata service.
 
-The base URL is checked when it is read, the addresses of its host before connecting, and the socket's peer once it is connected. Behind a proxy only the proxy
-knows where it connects, so there only the base URL is checked.
+The base URL is checked when it is read, the addresses of its host before connecting, and the socket's peer once it is
+connected. Behind a proxy only the proxy knows where it connects, so there only the base URL is checked.
 """
 
 import socket

@@ -1,7 +1,8 @@
 """Joining the many small chunks of an HTTP body into few large ones before they are parsed.
 
-Servers send each event of a stream as a chunk of its own, and many chunks arrive together. The HTTP library spends more time on a chunk than everything else
-spends on the event in it. Anything but a plain chunk is passed on unchanged, for the HTTP library to judge.
+Servers send each event of a stream as a chunk of its own, and many chunks arrive together. The HTTP library spends more
+time on a chunk than everything else spends on the event in it. Anything but a plain chunk is passed on unchanged, for
+the HTTP library to judge.
 
 Source: RFC 9112, section 7.1.
 """

@@ -1,10 +1,11 @@
 """The HTTP client of one connection: requests, retries, and the reuse of network connections.
 
-It follows no redirects, because a prompt may go only to the server that was named, and keeps no cookies. Answers that are not a stream, such as errors, are read up to
-a bound.
+It follows no redirects, because a prompt may go only to the server that was named, and keeps no cookies. Answers that
+are not a stream, such as errors, are read up to a bound.
 
-Everything is written once, as generators that yield each step on the network and receive its result. `play` runs them for a blocking client, whose steps are done when
-they are yielded, and `aplay` for an asynchronous one, which awaits each step.
+Everything is written once, as generators that yield each step on the network and receive its result. `play` runs them
+for a blocking client, whose steps are done when they are yielded, and `aplay` for an asynchronous one, which awaits
+each step.
 """
 
 import logging
@@ -368,8 +369,9 @@ class HttpClient:
     ) -> Steps[HttpAnswer | None]:
         """Send a request, a second time if a kept connection turns out to be closed or out of step; return None if it failed and may fail.
 
-        After a timeout nothing is sent again: the server may be at work on the request, which would be paid for twice. A request that must be sent only once uses a new
-        connection, because a kept one may end before or after the server has received it.
+        After a timeout nothing is sent again: the server may be at work on the request, which would be paid for twice.
+        A request that must be sent only once uses a new connection, because a kept one may end before or after the
+        server has received it.
         """
         if only_once:
             (connection, network), is_kept = self._connect(), False

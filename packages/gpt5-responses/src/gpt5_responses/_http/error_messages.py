@@ -216,7 +216,9 @@ def from_event(
 def name_request(
     error: ResponsesError, own_id: str | None, *, is_by_socket: bool = False, response_id: str = ""
 ) -> ResponsesError:
-    """Tell an error our id of its request, and return it. A traceback shows the id; the message does where the server has no id of its own, as behind a WebSocket.
+    """Tell an error our id of its request, and return it.
+
+    A traceback shows the id; the message does where the server has no id of its own, as behind a WebSocket.
 
     Args:
         error: The error.
@@ -282,7 +284,10 @@ def _from_status(
 
 
 def _numbered_kind(event: ResponseFailure, model: str) -> type[ResponsesError] | None:
-    """Return the error for an HTTP status that an event names, or has as its code, as some servers send it where no status can be sent any more; None where there is none."""
+    """Return the error for an HTTP status that an event names or has as its code; None if there is none.
+
+    Some servers send it there when no status can be sent any more.
+    """
     code = event.code or ""
     status = event.status or (int(code) if _STATUS.fullmatch(code) else None)
     if status is None:

@@ -11,7 +11,9 @@ _PORTS = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
 
 
 def find_proxy(scheme: str, host: str, trusted: ssl.SSLContext) -> httpcore.Proxy | None:
-    """Return the proxy for a server from `HTTPS_PROXY` or `HTTP_PROXY`, else from `ALL_PROXY`; None if there is none or `NO_PROXY` excludes the server.
+    """Return the proxy for a server from `HTTPS_PROXY` or `HTTP_PROXY`, else from `ALL_PROXY`.
+
+    None if there is none or `NO_PROXY` excludes the server.
 
     Args:
         scheme: The scheme of the server's URL.

@@ -93,7 +93,8 @@ def write_body(request: Mapping[str, Any]) -> RequestBody:
 def _write_item(item: object) -> tuple[bytes, ...]:
     """Return the JSON of an item in pieces: joining them would copy its large texts once more.
 
-    Large texts that need no escapes in JSON, such as files in base64, are taken out before it is written, since the encoder would look at each of their characters.
+    Large texts that need no escapes in JSON, such as files in base64, are taken out before it is written, since the
+    encoder would look at each of their characters.
     """
     large: list[str] = []
     # In two lists, because it is as deep in a request.

@@ -55,8 +55,8 @@ class Connection:
             itself, such as `User-Agent`. Headers that the connection needs, such as `Authorization` or `Host`, cannot be set.
         mcp_tokens: The tokens of MCP servers by server label, each `{"token": ..., "host": ...}` or, for connectors and tunnels, a text, for
             `gpt5_payloads.build_request`; never part of `repr`.
-        compatibility: What becomes of the parameters that some servers do not know: they are left out once the server has refused them (`auto`), never
-            (`openai`), or from the start (`compatible`).
+        compatibility: What becomes of the parameters that some servers do not know: they are left out once the server
+            has refused them (`auto`), never (`openai`), or from the start (`compatible`).
 
     Raises:
         SettingsError: If the key is missing, the base URL is not usable or names the metadata service of a cloud, the key or organisation cannot
@@ -184,7 +184,10 @@ class Connection:
 
     @property
     def secrets(self) -> KnownSecrets:
-        """The secrets that no text about a call may contain: the key, values of extra headers, tokens of MCP servers, and secrets in the base URL's query."""
+        """The secrets that no text about a call may contain.
+
+        The key, values of extra headers, tokens of MCP servers, and secrets in the base URL's query.
+        """
         return _known(self.api_key, self.base_url, self.extra_headers, self.mcp_tokens)
 
     @property
@@ -229,7 +232,9 @@ class Connection:
         return f".{self.host}".endswith((_OPENAI_HOSTS, *AZURE_HOSTS))
 
     def reasoning_mark(self, model: str) -> str | None:
-        """Return the mark of this connection and a model, for open reasoning that only they may get back: 16 hexadecimal digits, from which nobody learns a secret.
+        """Return the mark of this connection and a model, for open reasoning that only they may get back.
+
+        It is 16 hexadecimal digits, which reveal no secret.
 
         Returns:
             None where OpenAI itself answers, which gets no open reasoning: see `gpt5_messages.mark_open_reasoning`.

@@ -29,12 +29,15 @@ class ModelConfig:
         max_retries: How often a request that could not be started is sent again, limited to 0 to 5.
         total_seconds: Seconds that a call may take in all; None for the limit of the environment, if it sets one.
         extra_headers: Extra headers for every request, for gateways; never part of `repr`. See `Connection`.
-        mcp_tokens: The tokens of MCP servers by server label: `{"token": ..., "host": ...}` for a server with an address, a text alone for a connector
-            or tunnel; never part of `repr`. They are sent for the servers that a request names; a request for another host is refused.
-        price: The model's price, for the cost of each answer: `listed` for its price in `gpt5_prices`, which applies to OpenAI's own server only; a price, such as
-            `price_of("gpt-5.5")`, for a server that bills it; None for no price.
+        mcp_tokens: The tokens of MCP servers by server label: `{"token": ..., "host": ...}` for a server with an
+            address, a text alone for a connector or tunnel; never part of `repr`. They are sent for the servers that a
+            request names; a request for another host is refused.
+        price: The model's price, for the cost of each answer: `listed` for its price in `gpt5_prices`, which applies to
+            OpenAI's own server only; a price, such as `price_of("gpt-5.5")`, for a server that bills it; None for no
+            price.
         compatibility: What becomes of the parameters that some servers do not know: `auto`, `openai` or `compatible`. See `Connection`.
-        transport: What the requests of a session go by: `http`, or `websocket` for one socket that gets only what is new. See `ResponsesClient.session`.
+        transport: What the requests of a session go by: `http`, or `websocket` for one socket that gets only what is
+            new. See `ResponsesClient.session`.
     """
 
     model_id: str
@@ -62,7 +65,8 @@ class ModelConfig:
         """Read key, server, organisation and model from the environment; `dataclasses.replace` changes the rest.
 
         Args:
-            environ: `OPENAI_API_KEY`, and optionally `OPENAI_BASE_URL`, `OPENAI_ORG_ID` (or `OPENAI_ORGANIZATION`) and `OPENAI_MODEL` (default `gpt-5.5`).
+            environ: `OPENAI_API_KEY`, and optionally `OPENAI_BASE_URL`, `OPENAI_ORG_ID` (or `OPENAI_ORGANIZATION`) and
+                `OPENAI_MODEL` (default `gpt-5.5`).
             model: The model, in the place of `OPENAI_MODEL`.
 
         Raises:

@@ -58,8 +58,8 @@ class ResponseReader:
 
     Args:
         request: The body of the request.
-        connection: The server that answers. Its failures are best told in our words if it is OpenAI's; an answer of any other that used up the limit of the request was cut, whatever it is
-            called.
+        connection: The server that answers. Its failures are best told in our words if it is OpenAI's; an answer of any
+            other that used up the limit of the request was cut, whatever it is called.
 
     Attributes:
         request_id: The server's id of the request, once it has answered.

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class ResponseStream(StreamFacts):
     """The events of one response. The request is sent when the first event is read, or by `open`.
 
-    Opening takes as long as the whole answer if the server does not stream, and longer if it has to be asked again. Reading in another thread spares the
-    caller that time, too.
+    Opening takes as long as the whole answer if the server does not stream, and longer if it has to be asked again.
+    Reading in another thread spares the caller that time, too.
 
     Use it as a context manager, or call `close`; a stream that has been read to its end is closed. Iterating raises a `ResponsesError` when the
     server cannot be reached, refuses the request or reports a failure, or when the connection breaks, after every event that came before.
@@ -171,7 +171,10 @@ class ResponseStream(StreamFacts):
                 yield batch
 
     def _release(self) -> None:
-        """Close the connection, unless another thread reads from it and then closes it itself: the number of a closed socket could serve the next one at once."""
+        """Close the connection, unless another thread is reading from it: that one then closes it.
+
+        The number of a closed socket could serve the next one at once.
+        """
         if not self._reading.acquire(blocking=False):
             return
         try:

@@ -23,7 +23,9 @@ _ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT
 
 
 def build_provider(service: str, *, shutdown_on_exit: bool = True) -> TracerProvider:
-    """Return a provider that sends spans over OTLP (HTTP) to where the process's variables `OTEL_EXPORTER_OTLP_…` say, by default to port 4318 of this machine.
+    """Return a provider that sends spans over OTLP (HTTP) to where the `OTEL_EXPORTER_OTLP_…` variables say.
+
+    The default is port 4318 of this machine.
 
     Args:
         service: The service's name, if `OTEL_SERVICE_NAME` gives none.
@@ -37,10 +39,12 @@ def build_provider(service: str, *, shutdown_on_exit: bool = True) -> TracerProv
 
 
 class Traces:
-    """The spans of runs: one for the agent, below it one for each model call and each tool call, by the conventions of OpenTelemetry for generative AI.
+    """The spans of runs, by OpenTelemetry's conventions for generative AI.
 
-    It is an observer of a `RunLog`, or takes the records of a run that was logged before. Secrets are taken out and hidden parameters masked, as in the log.
-    The span of an agent that is called as a tool is below that call.
+    One for the agent, below it one for each model call and each tool call.
+
+    It is an observer of a `RunLog`, or takes the records of a run that was logged before. Secrets are taken out and
+    hidden parameters masked, as in the log. The span of an agent that is called as a tool is below that call.
 
     Args:
         provider: The provider that spans go to; the one that the program has set, if None.
@@ -87,10 +91,11 @@ class Traces:
         return cls(build_provider(name), content=content)
 
     def flush(self, seconds: float) -> bool:
-        """Send the spans that have not been sent, in a thread of its own; wait for that up to so many seconds, and return whether all were sent by then.
+        """Send the pending spans in a thread, wait up to so many seconds, and return whether all were sent by then.
 
-        Call it at the end of a run if the process may not outlive it. If the last sending took longer than that, as to a collector that is gone or hangs, this one is not waited for: one
-        run waits in vain, and those after it do not. A provider that the program has set is the program's to flush.
+        Call it at the end of a run if the process may not outlive it. If the last sending took longer than that, as to
+        a collector that is gone or hangs, this one is not waited for: one run waits in vain, and those after it do not.
+        A provider that the program has set is the program's to flush.
 
         Args:
             seconds: How long to wait at most, from 0.

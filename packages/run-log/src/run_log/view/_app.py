@@ -343,7 +343,11 @@ def _serve(name: str) -> Response:
 
 
 def _describe(parts: Sequence[RunSummary]) -> dict[str, Any]:
-    """Return a run as a row: what was asked comes from its first part, and how it ended from its last, whose usage and rounds include those of the others."""
+    """Return a run as a row.
+
+    Its question comes from its first part, and its ending from its last, whose usage and rounds include those of the
+    others.
+    """
     first, last = parts[0], parts[-1]
     ends = [part.end for part in parts if part.end is not None]
     return {

@@ -80,7 +80,8 @@ def write_fixture(path: Path) -> str:
         path: The run's file.
 
     Raises:
-        RunLogError: If the file cannot be read, or the run cannot be replayed: because it has no whole request, is too large, was compacted, or stopped for approval.
+        RunLogError: If the file cannot be read, or the run cannot be replayed: because it has no whole request, is too
+            large, was compacted, or stopped for approval.
     """
     if path.stat().st_size > MAX_BYTES:
         raise RunLogError(f"{path.stem}: expected at most {MAX_BYTES:,} bytes to make a test of")

@@ -24,7 +24,8 @@ _HEADERS: Final = (
 class Guard:
     """A guard in front of an application: it passes on requests that have the key, and cuts the key off their path.
 
-    A page of another site cannot guess the key. Nor can it read an answer by giving this machine a name of its own: the header `Host` has to be this server's.
+    A page of another site cannot guess the key. Nor can it read an answer by giving this machine a name of its own: the
+    header `Host` has to be this server's.
 
     Args:
         app: The application.

@@ -36,7 +36,8 @@ def build_payload(
         resume: What a script goes on from that has waited for input; None if it begins.
 
     Raises:
-        InputError: If a field is reserved, is not JSON, or does not fit the agent's schema, if a file cannot be passed, or if `files` would be ambiguous.
+        InputError: If a field is reserved, is not JSON, or does not fit the agent's schema, if a file cannot be passed,
+            or if `files` would be ambiguous.
         ConfigurationError: If the agent's schema cannot be applied.
 
     Source: docs/contracts/agent-runner.md, E4 to E7, E26 and E32.

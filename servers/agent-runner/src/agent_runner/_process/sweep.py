@@ -1,6 +1,7 @@
 """Finding processes of a run that have left its process group.
 
-Run as a script, with the marker and the run's folder as its arguments, this file is the guard of a run: see `guard.py`. It must not import anything of this package.
+Run as a script, with the marker and the run's folder as its arguments, this file is the guard of a run: see `guard.py`.
+It must not import anything of this package.
 """
 
 import os

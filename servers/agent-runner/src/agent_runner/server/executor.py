@@ -69,7 +69,8 @@ _logger = logging.getLogger("agent_runner")
 class ScriptExecutor:
     """An executor of scripts. Each is an agent with the name of its folder.
 
-    A run's events are its outputs in the form of `to_dict()`, under their `type`. Its output is the value of the last `json_output`, or all text if there is none.
+    A run's events are its outputs in the form of `to_dict()`, under their `type`. Its output is the value of the last
+    `json_output`, or all text if there is none.
 
     Args:
         agents: The agents' folders by name.

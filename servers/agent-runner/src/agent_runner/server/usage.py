@@ -14,8 +14,9 @@ __all__ = ["sum_usage"]
 def sum_usage(reported: Sequence[Any]) -> Usage | None:
     """Return the sum of all `_llm_usage` values that a script printed; None if they hold no known figure.
 
-    It knows the names of the Responses API and openai-agents (`input_tokens`, `requests`, …), those of chat completions (`prompt_tokens`, …), and `cost` (or
-    `total_price`) with `currency`. Costs in more than one currency cannot be summed up, and are left out.
+    It knows the names of the Responses API and openai-agents (`input_tokens`, `requests`, …), those of chat completions
+    (`prompt_tokens`, …), and `cost` (or `total_price`) with `currency`. Costs in more than one currency cannot be
+    summed up, and are left out.
     """
     usages = [cast("Mapping[str, Any]", one) for one in reported if isinstance(one, dict)]
     values = [_read(one) for one in usages]

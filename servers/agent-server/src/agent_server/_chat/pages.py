@@ -1,6 +1,7 @@
 """The files of the page to talk to an agent, and what it has to know of its server.
 
-They hold no secret, so everybody who can reach the server gets them. The page itself asks for a key and sends it with each request, so no browser authorises one on its own.
+They hold no secret, so everybody who can reach the server gets them. The page itself asks for a key and sends it with
+each request, so no browser authorises one on its own.
 """
 
 from collections.abc import Sequence

@@ -210,7 +210,8 @@ class AsyncClient:
         Args:
             run_id: The run.
             message: What it is told, as its agent takes it: a text, for one.
-            idempotency_key: The same key tells it the same once; made up if left out, so that retrying this call after a broken connection tells it nothing twice.
+            idempotency_key: The same key tells it the same once; made up if left out, so that retrying this call after
+                a broken connection tells it nothing twice.
 
         Raises:
             ServerProblemError: If it waits for an answer or has ended (409), or the agent does not take the message (422).

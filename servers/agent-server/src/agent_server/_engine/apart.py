@@ -215,7 +215,10 @@ class RunStore:
     async def wait(
         self, hold: Hold, waiting: Waiting, wait_id: str, telling: Telling
     ) -> Literal["waiting", "full", "left"]:
-        """Store that a run waits, and return `waiting`; `full` if too many of its tenant do, and `left` if it is not held any more, or was to be cancelled and has ended.
+        """Store that a run waits, and return `waiting`.
+
+        `full` if too many runs of its tenant do, and `left` if it is not held any more, or was to be cancelled and has
+        ended.
 
         Args:
             hold: The right to it.

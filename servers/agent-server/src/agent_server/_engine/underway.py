@@ -63,7 +63,10 @@ class Underway:
             step.warn("the step %s goes on after %.0f s")
 
     def longest_seconds(self, tenant: str | None) -> Mapping[str, float]:
-        """Return how long the oldest steps have taken, of a tenant or of all for None, by the first words of their keys, such as `model` and `tool`."""
+        """Return the age of the oldest steps by the first words of their keys, such as `model` and `tool`.
+
+        Those of a tenant, or of all for None.
+        """
         longest: dict[str, float] = {}
         for step in list(self._steps):
             if tenant in {None, step.tenant}:

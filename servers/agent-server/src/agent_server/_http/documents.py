@@ -55,7 +55,8 @@ class RunRequest(BaseModel):
 
     Attributes:
         agent: The agent's name; may be left out if the server has only one agent.
-        metadata: Names and texts to find the run by: at most 16 names of up to 64 letters, digits, `_`, `.` and `-`, with texts of up to 512 characters.
+        metadata: Names and texts to find the run by: at most 16 names of up to 64 letters, digits, `_`, `.` and `-`,
+            with texts of up to 512 characters.
     """
 
     # `extra="allow"` would copy the other members, however many, while no other thread can run.

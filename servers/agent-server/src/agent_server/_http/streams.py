@@ -30,7 +30,10 @@ type Project = Callable[[StoredEvent], bytes]
 type Batches = AsyncGenerator[Sequence[StoredEvent]]
 
 type Frames = AsyncGenerator[tuple[int, Callable[[], bytes]]]
-"""Frames of one event at a time, or of some that are small together, each with about how many bytes they will have: they are built once there is room."""
+"""Frames of one event at a time, or of several small ones, each with its approximate size in bytes.
+
+They are built once there is room.
+"""
 
 _AWAY_SECONDS: Final = 1.0
 _BEATS: Final = 10  # How often all streams are checked within `keep_alive_seconds`.

@@ -1,6 +1,7 @@
 """What is done with each field of a request for a response.
 
-A hint is taken without effect, since an answer without it is as good. What would change what an answer promises is refused, unless it has a value that promises nothing.
+A hint is taken without effect, since an answer without it is as good. What would change what an answer promises is
+refused, unless it has a value that promises nothing.
 
 Source: `types/responses/response_create_params.py` of openai 3.54.0.
 """

@@ -1,6 +1,7 @@
 """References of a request to items of responses, in whose place those items are put.
 
-Source: `types/responses/response_input_item_param.py` of openai 3.51.0, `ItemReference`; @ai-sdk/openai 3.0.141, which sends them by default, and a call of the agent's own twice.
+Source: `types/responses/response_input_item_param.py` of openai 3.51.0, `ItemReference`; @ai-sdk/openai 3.0.141, which
+sends them by default, and a call of the agent's own twice.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,7 @@
 """Turns that a client sends again, though the conversation that it goes on with has them.
 
-Source: strands-agents 1.62.0, `OpenAIResponsesModel(stateful=True)`, and @ai-sdk/openai 3.0.141 with `previousResponseId`: both send all that was said since the user's last message, with `previous_response_id`.
+Source: strands-agents 1.62.0, `OpenAIResponsesModel(stateful=True)`, and @ai-sdk/openai 3.0.141 with
+`previousResponseId`: both send all that was said since the user's last message, with `previous_response_id`.
 """
 
 import json

@@ -1,6 +1,10 @@
-"""Runs that another engine executes: their steps are made apart, by any number of processes at a time, and the engine makes each of them again until its result is known.
+"""Runs that another engine executes.
 
-Writes are idempotent: events that a run tells itself are counted, a step has numbered tries of which only the newest may write, and a recorded step stays as it is.
+Their steps are made apart, by any number of processes at a time, and the engine makes each of them again until its
+result is known.
+
+Writes are idempotent: events that a run tells itself are counted, a step has numbered tries of which only the newest
+may write, and a recorded step stays as it is.
 """
 
 from collections.abc import Collection, Sequence
@@ -47,7 +51,10 @@ class Telling:
 
 
 def enter(write: Write) -> None:
-    """Record the key that a process encrypts with, and that it is used: others notice if they lack it, and encrypt its content anew only once nobody uses it."""
+    """Record the key that a process encrypts with, and that it is used.
+
+    Others notice if they lack it, and encrypt its content anew only once nobody uses it.
+    """
     enter_key(write.connection, write.encryption)
     mine = encryption_keys.c.key_id == write.encryption.key_id
     write.connection.execute(sa.update(encryption_keys).where(mine).values(used_at=clock()))
@@ -152,7 +159,10 @@ class ApartRuns:
         return StepBegun(result=None, told=told)
 
     def tell_step(self, write: Write, one: Try, telling: Telling) -> bool | Exception:
-        """Store events of a step, of which all tries together have stored `telling.first`, and return whether the try is still the newest of a run that is held."""
+        """Store events of a step, and return whether the try is still the newest of a run that is held.
+
+        All tries together have stored `telling.first` of them.
+        """
         # Only whoever has locked the run reads a mark that no later try changes meanwhile.
         if holds.find(write, one.hold) is None:
             return False
@@ -168,7 +178,10 @@ class ApartRuns:
     def record(
         self, write: Write, one: Try, result: bytes, telling: Telling
     ) -> bytes | Exception | None:
-        """Record the result of a step with its last events, and return what is recorded of it; None if the try was not the newest of a run that is held."""
+        """Record the result of a step with its last events, and return what is recorded of it.
+
+        None if the try was not the newest of a run that is held.
+        """
         is_newest = self.tell_step(write, one, telling)
         if is_newest is not True:
             return is_newest or None
@@ -193,7 +206,11 @@ class ApartRuns:
     def wait(
         self, write: Write, hold: Hold, waiting: Waiting, wait_id: str, telling: Telling
     ) -> Literal["waiting", "full", "left"] | Ended | Exception:
-        """Store that a run waits; return `full` if too many of its tenant do, `left` if the run is not held any more, and its end if it was to be cancelled."""
+        """Store that a run waits; return what prevents it.
+
+        `full` if too many runs of its tenant wait, `left` if the run is not held any more, and its end if it was to be
+        cancelled.
+        """
         is_held = self.tell(write, hold, telling)
         if isinstance(is_held, Exception):
             return is_held

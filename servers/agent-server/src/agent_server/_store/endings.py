@@ -152,7 +152,10 @@ def _with_unread(write: Write, seq: int, ending: RunEnding, emitted: list[Event]
 
 
 def forget_steps(write: Write, seq: int, *, is_over: bool = True) -> None:
-    """Delete the steps of a run, or of a part of it, that no attempt needs any more: those that were recorded, and the marks of those that were begun."""
+    """Delete the steps of a run, or of a part of it, that no attempt needs any more.
+
+    Those are the recorded ones, and the marks of those that were begun.
+    """
     for statement in _FORGET_STEPS if is_over else _FORGET_PART:
         write.connection.execute(statement, {"over": seq})
 

@@ -1,6 +1,7 @@
 """Writing for a run that one holds.
 
-It is fenced: each statement checks that the run still belongs to its owner, in this attempt. An owner that was taken for dead and wakes up finds that nothing it writes is stored.
+It is fenced: each statement checks that the run still belongs to its owner, in this attempt. An owner that was taken
+for dead and wakes up finds that nothing it writes is stored.
 """
 
 from collections.abc import Mapping, Sequence

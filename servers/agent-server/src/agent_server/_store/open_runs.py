@@ -89,7 +89,10 @@ def read_standing(
 def read_open(
     connection: sa.Connection, server: Server, *, seconds: float, after: int = 0
 ) -> list[tuple[int, OpenRun]]:
-    """Return some runs of a server's engine that have not ended and are older than some seconds, each with its number in the store, behind a number; none if there are no more."""
+    """Return some runs of a server's engine that have not ended and are older than some seconds, after a number.
+
+    Each has its number in the store; none if there are no more.
+    """
     age = clock() - runs.c.created_at
     found = (
         sa.select(*_SHOWN, age.label("age"))

@@ -222,7 +222,10 @@ class RunRepository:
         return load_run(row, self.encryption)
 
     def answer(self, write: Write, run_id: str, tenant: str, new: NewAnswer) -> bool | Exception:
-        """Store the answer to what a run waits for, put the run into the queue, and return whether the answer is new; the same answer may come again."""
+        """Store the answer to what a run waits for, queue the run, and return whether the answer is new.
+
+        The same answer may come again.
+        """
         try:
             row = self._find(write.connection, sa.select(*SEEN).with_for_update(), run_id, tenant)
         except RunNotFoundError as error:

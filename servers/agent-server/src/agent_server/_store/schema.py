@@ -54,12 +54,18 @@ runs = sa.Table(
     sa.UniqueConstraint("executor", "tenant", "idempotency"),
     sqlite_autoincrement=True,
 )
-"""One row per run. `server` is the one that executes it, or did so last, and `losses` counts the servers that died under it. Times are in microseconds since 1970.
+"""One row per run.
 
-`keep` is for how many microseconds it is kept once it has ended, if less than others. `part` counts the answers to what a run has waited for; `part_attempt` and `part_event` are its attempts and events by the last of them. A waiting run has `wait_id`, `waiting_since` and
-`question`; `state` and `answer` are what it goes on from. The `state` of a finished run is for the next run of its conversation.
+`server` is the one that executes it, or did so last, and `losses` counts the servers that died under it. Times are in
+microseconds since 1970.
 
-`engine` executes it: `tables` for the servers themselves. `origin` is what a run comes from, as JSON: `traceparent`, and the first run of its `conversation`.
+`keep` is for how many microseconds it is kept once it has ended, if less than others. `part` counts the answers to what
+a run has waited for; `part_attempt` and `part_event` are its attempts and events by the last of them. A waiting run has
+`wait_id`, `waiting_since` and `question`; `state` and `answer` are what it goes on from. The `state` of a finished run
+is for the next run of its conversation.
+
+`engine` executes it: `tables` for the servers themselves. `origin` is what a run comes from, as JSON: `traceparent`,
+and the first run of its `conversation`.
 
 The request of a finished run is deleted, since it may hold credentials; `shown` is what clients may read of it.
 """
@@ -123,7 +129,10 @@ marks = sa.Table(
     sa.Column("told", sa.Integer, nullable=False),
     sa.PrimaryKeyConstraint("run", "key"),
 )
-"""Steps of runs of other engines that were begun in this part: the number of the newest try, and of the events that all tries have stored. The run itself has the key `""`."""
+"""Steps of runs of other engines that were begun in this part: the number of the newest try, and of the events that all tries have stored.
+
+The run itself has the key `""`.
+"""
 
 payloads = sa.Table(
     "agent_run_payloads",
@@ -160,8 +169,8 @@ servers = sa.Table(
 )
 """The servers that are alive, each with a growing `beat`. `token` distinguishes a server from a later one of the same name.
 
-`key_id` is the id of the key that it encrypts with, `keys` are the ids of all its keys, separated by commas. `agents` is a JSON list of names, and `versions` one of the versions of runs
-that it can go on with.
+`key_id` is the id of the key that it encrypts with, `keys` are the ids of all its keys, separated by commas. `agents`
+is a JSON list of names, and `versions` one of the versions of runs that it can go on with.
 """
 
 encryption_keys = sa.Table(
@@ -171,7 +180,11 @@ encryption_keys = sa.Table(
     sa.Column("probe", sa.LargeBinary, nullable=False),
     sa.Column("used_at", sa.BigInteger, nullable=False, server_default=sa.text("0")),
 )
-"""The keys that stored content may be encrypted with, each with a known text, so that a missing key is noticed at the start. `used_at` is when a process of another engine last said that it encrypts with it: `servers` knows only those of the tables."""
+"""The keys that stored content may be encrypted with, each with a known text, so that a missing key is noticed at the start.
+
+`used_at` is when a process of another engine last said that it encrypts with it: `servers` knows only those of the
+tables.
+"""
 
 webhooks = sa.Table(
     "agent_webhooks",
@@ -187,7 +200,10 @@ webhooks = sa.Table(
     sa.Column("next_at", sa.BigInteger, nullable=False),
     sa.Column("tries", sa.Integer, nullable=False),
 )
-"""Messages that the webhook has not got yet, each with the state that a run came into. `next_at` is when to send it next; a server that sends it moves that on first."""
+"""Messages that the webhook has not got yet, each with the state that a run came into.
+
+`next_at` is when to send it next; a server that sends it moves that on first.
+"""
 
 _webhook_indexes = (
     sa.Index("agent_webhooks_due", webhooks.c.executor, webhooks.c.next_at),

@@ -61,7 +61,8 @@ def lift_limits(connection: sa.Connection) -> None:
 class Sessions:
     """The sessions of a server with PostgreSQL.
 
-    A session older than an outage is never used again: after a failover another server may be behind the address, and the session would still talk to the old one.
+    A session older than an outage is never used again: after a failover another server may be behind the address, and
+    the session would still talk to the old one.
     """
 
     def __init__(self) -> None:

@@ -50,7 +50,10 @@ class Write:
 
 
 type Operation[**Arguments, Result] = Callable[Concatenate[Write, Arguments], Result | Exception]
-"""A function that is called in a transaction together with others. An exception that it returns is raised for its caller only, and does not harm the others."""
+"""A function that is called in a transaction together with others.
+
+An exception that it returns is raised for its caller only, and does not harm the others.
+"""
 
 
 @dataclass(slots=True, eq=False)
@@ -63,8 +66,8 @@ class _Job:
 class Writer:
     """The thread that writes, and its queue.
 
-    Operations are executed in the order in which they arrive. If one raises an error, the others of its transaction are done without it. While the database cannot be reached, patient operations wait and
-    the others fail.
+    Operations are executed in the order in which they arrive. If one raises an error, the others of its transaction are
+    done without it. While the database cannot be reached, patient operations wait and the others fail.
     """
 
     def __init__(

@@ -32,7 +32,8 @@ def interrupt_open_calls(
 ) -> list[ModelMessage]:
     """Return a conversation in which each call without a result is marked as interrupted, since models refuse one that has none.
 
-    Requests that follow each other become one, with results first, and so do answers that no model gave. Pydantic AI would do that, too, but one by one: 20,000 requests take it most of a minute.
+    Requests that follow each other become one, with results first, and so do answers that no model gave. Pydantic AI
+    would do that, too, but one by one: 20,000 requests take it most of a minute.
 
     Args:
         messages: The conversation.

@@ -37,7 +37,10 @@ def create_default_layer_providers(
     inner_api_key: str = "",
     silence: SilenceLimits | None = None,
 ) -> tuple[LayerProvider[Any], ...]:
-    """Return providers of prompts, history, output and questions to a person, of the plugin, model and tools layers, and of the layers that only Dify has.
+    """Return the providers of all layers.
+
+    Those of prompts, history, output and questions to a person, of the plugin, model and tools, and the layers that
+    only Dify has.
 
     Args:
         plugin_daemon_url: The daemon's address, which only layers made by this server get to know.

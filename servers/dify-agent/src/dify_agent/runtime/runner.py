@@ -190,7 +190,10 @@ class AgentRunRunner:
         run: CompositorRun,
         secrets: ConfigSecrets,
     ) -> tuple[_End, RunEnd | None]:
-        """Run the agent, and return what makes the run's end of the snapshot, which exists only once the layers are left, and what they note before."""
+        """Run the agent, and return a function that makes the run's end from the snapshot, and what the layers note before.
+
+        The snapshot exists only once the layers are left.
+        """
         if MODEL_LAYER_NAME not in run.slots and request.session_snapshot is not None:
             # Only the layers' exit intents count.
             return partial(RunSucceededEvent, run_id=run_id), None

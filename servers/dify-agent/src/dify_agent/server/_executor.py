@@ -203,7 +203,10 @@ def _build_result(
 
 
 def _check_schemas(composition: RunComposition) -> None:
-    """Refuse schemas that are too large: those of answers together, since each is checked, and each tool's, which only goes on. A run that is stored already has its own."""
+    """Refuse schemas that are too large: those of answers together, since each is checked, and each tool's, which only goes on.
+
+    A run that is stored already has its own.
+    """
     answers: list[tuple[str, Any]] = []
     for index, layer in enumerate(composition.layers):
         at = f"composition.layers.{index}.config"

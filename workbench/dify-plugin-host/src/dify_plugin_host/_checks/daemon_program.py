@@ -1,7 +1,7 @@
 """A plugin daemon's own judgement of a package, by the command line of Dify that was built with it.
 
-Its `plugin run` decodes a package as an upload does, and unpacks it as an installation does. Then it would install and start it; here it finds no uv, so it
-stops, and no code of the package is run.
+Its `plugin run` decodes a package as an upload does, and unpacks it as an installation does. Then it would install and
+start it; here it finds no uv, so it stops, and no code of the package is run.
 
 Source: `cmd/commandline/run/run.go` and `internal/core/testutils/runtime.go` of langgenius/dify-plugin-daemon at bdb5642a; tried with programs of
 0.4.1, 0.5.3, 0.6.0, 0.6.9 and that commit, 2026-11.

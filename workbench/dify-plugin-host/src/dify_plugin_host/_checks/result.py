@@ -15,7 +15,8 @@ class CheckResult:
     """The result of one check.
 
     Attributes:
-        stage: The stage of the check: the platform's, of the files, of their installation, of versions that were named or of the plugin's health, or the marketplace's.
+        stage: The stage of the check: the platform's, of the files, of their installation, of versions that were named
+            or of the plugin's health, or the marketplace's.
         name: The check.
         findings: Its findings.
         note: A remark, such as how long it took.

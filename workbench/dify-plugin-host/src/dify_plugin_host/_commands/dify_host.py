@@ -1,7 +1,7 @@
 """The command `dify-host`.
 
-Exit codes: 0 answered, 1 the run failed, 2 bad usage, 3 only the marketplace refuses a package, 130 interrupted, 143 terminated. Each command does its imports when it
-runs, so that none waits for those of another.
+Exit codes: 0 answered, 1 the run failed, 2 bad usage, 3 only the marketplace refuses a package, 130 interrupted, 143
+terminated. Each command does its imports when it runs, so that none waits for those of another.
 """
 
 import contextlib
@@ -216,9 +216,10 @@ def new(options: NewOptions) -> None:
 def debug(options: DebugOptions) -> None:
     """Start a plugin that waits for a debugger, then call or serve it.
 
-    The debugger's port, on 127.0.0.1 only, is printed; docs/dify-plugin-host/debug.md shows how editors attach to it. With a name, the call that `dify-host call`
-    makes is made then, in a terminal once more for each Enter; without one, the plugin is served as by `dify-host serve`, on a free port. With --dify it is called
-    from a running Dify, and waits for no debugger.
+    The debugger's port, on 127.0.0.1 only, is printed; docs/dify-plugin-host/debug.md shows how editors attach to it.
+    With a name, the call that `dify-host call` makes is made then, in a terminal once more for each Enter; without one,
+    the plugin is served as by `dify-host serve`, on a free port. With --dify it is called from a running Dify, and
+    waits for no debugger.
     """
     from .debug import run_debug
 

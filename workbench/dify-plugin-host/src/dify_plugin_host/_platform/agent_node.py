@@ -100,7 +100,8 @@ def build_model_value(
 def initialize_parameters(declared: Iterable[JsonObject], given: Mapping[str, Any]) -> JsonObject:
     """Return the parameters that Dify sends to a strategy: a value for each that it declares, whether the node sets it or not.
 
-    A parameter that the node leaves empty gets its default, or else Dify's conversion of null: an empty text, false, or null. A name that is not declared gets null.
+    A parameter that the node leaves empty gets its default, or else Dify's conversion of null: an empty text, false, or
+    null. A name that is not declared gets null.
 
     Args:
         declared: The declarations of the strategy's parameters.

@@ -202,7 +202,9 @@ class PluginHost(Running):
     def poll_llm(
         self, request: LLMRequest, *, clock: PollingClock | None = None
     ) -> AsyncGenerator[PollingStep]:
-        """Make a model that declares the feature `polling` begin an answer, and ask for it until it is there, like Dify's LLM node and within Dify's limits.
+        """Make a model that declares the feature `polling` begin an answer, and ask for it until it is there.
+
+        It does so like Dify's LLM node and within Dify's limits.
 
         Args:
             request: The request; Dify sends no tools here.

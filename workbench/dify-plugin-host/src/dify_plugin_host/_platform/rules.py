@@ -1,6 +1,7 @@
 """The rules by which the real platform refuses, drops or changes messages, so that a run here meets the same as in Dify.
 
-Source: langgenius/dify-plugin-daemon at bdb5642a (`internal/core/io_tunnel/backwards_invocation/task.go`) and langgenius/dify (agent node), read 2026-10.
+Source: langgenius/dify-plugin-daemon at bdb5642a (`internal/core/io_tunnel/backwards_invocation/task.go`) and
+langgenius/dify (agent node), read 2026-10.
 """
 
 import functools
@@ -87,8 +88,8 @@ def node_decoder(
 ) -> Callable[[Any], JsonObject]:
     """Return a function that converts each message of a tool or a strategy to the one that a node of Dify gets under these rules.
 
-    It raises StreamRejectedError for a message that the daemon would not hand on, or that Dify would refuse. `advise` is told, once, of a variable that replaces an
-    output of Dify's own.
+    It raises StreamRejectedError for a message that the daemon would not hand on, or that Dify would refuse. `advise`
+    is told, once, of a variable that replaces an output of Dify's own.
 
     Source: docs/evidence/dify-declarations.md, S32.
     """

@@ -43,7 +43,8 @@ class ToolRequest:
 def tool_parameters(provider: ToolProvider, tool: str, given: Mapping[str, Any]) -> JsonObject:
     """Return the parameters that a tool node sends: those that are given, cast to their types, and the defaults of the others.
 
-    Dify's editor writes the defaults into a node when the tool is chosen. An empty text is sent, also for what is required: a node's variable may hold one.
+    Dify's editor writes the defaults into a node when the tool is chosen. An empty text is sent, also for what is
+    required: a node's variable may hold one.
 
     Raises:
         UnknownNameError: If the tool does not declare a parameter, and asks for none at run time.

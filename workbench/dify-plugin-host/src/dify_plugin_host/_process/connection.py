@@ -54,8 +54,8 @@ class Notice:
     Attributes:
         plugin: The plugin's name.
         kind: `"log"` is a log record, `"protocol_error"` a line that is not a message, `"plugin_error"` the plugin's
-            complaint about a line that it was sent, `"reload"` the outcome of a change of its files, `"stderr"` a line of its stderr, `"failed_call"` a
-            call that failed, `"advice"` what a call did that its author may not mean.
+            complaint about a line that it was sent, `"reload"` the outcome of a change of its files, `"stderr"` a line
+            of its stderr, `"failed_call"` a call that failed, `"advice"` what a call did that its author may not mean.
         level: The log level, such as `"INFO"`, which a line of stderr has as well; `"ERROR"` for errors.
         text: The message, or the offending line cut at 200 characters. The traceback of a failed call, if there is one, follows on further lines.
     """

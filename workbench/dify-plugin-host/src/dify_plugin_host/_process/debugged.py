@@ -1,7 +1,7 @@
 """A small program that waits for a debugger, and then becomes the plugin.
 
-It is run as a script, by the plugin's own Python, with a port, the folder of the package debugpy, the plugin's module and, if it waits, a further word. That Python may be another
-than the host's.
+It is run as a script, by the plugin's own Python, with a port, the folder of the package debugpy, the plugin's module
+and, if it waits, a further word. That Python may be another than the host's.
 """
 
 import importlib.util

@@ -19,8 +19,8 @@ _SDK_LIMIT = {"MAX_INVOCATION_TIMEOUT": str(10**9)}
 class Debugger:
     """A debugger that a plugin's process waits for before anything of the plugin runs; editors attach to it on the loopback interface.
 
-    The address is told in a notice of the plugin, and it can be attached to again and again. `breakpoint()` stops in it. As all stands still at a breakpoint, no
-    limit of time holds.
+    The address is told in a notice of the plugin, and it can be attached to again and again. `breakpoint()` stops in
+    it. As all stands still at a breakpoint, no limit of time holds.
 
     Args:
         port: The port; 0 takes a free one.

@@ -1,8 +1,9 @@
 """A relay between a plugin that is debugged and the daemon of a running Dify, which gets to see it under names of its own.
 
-From 0.6.1 on, the daemon keeps the author and the name of a debugged plugin: one that is installed under the same goes on answering, and is uninstalled when the
-debugging ends. Under another author both are there. Source: `internal/core/debugging_runtime` of langgenius/dify-plugin-daemon at bdb5642a and `core/server/tcp`
-of dify-plugin 0.10.2, read and run 2026-11.
+From 0.6.1 on, the daemon keeps the author and the name of a debugged plugin: one that is installed under the same goes
+on answering, and is uninstalled when the debugging ends. Under another author both are there. Source:
+`internal/core/debugging_runtime` of langgenius/dify-plugin-daemon at bdb5642a and `core/server/tcp` of dify-plugin
+0.10.2, read and run 2026-11.
 """
 
 import asyncio
@@ -65,8 +66,8 @@ class DifyRelay:
 
     Args:
         address: The daemon's.
-        beat_seconds: How long the plugin may be silent before its heartbeats are sent for it: the daemon gives up one that sends none for 60 s, and at a
-            breakpoint a plugin sends none.
+        beat_seconds: How long the plugin may be silent before its heartbeats are sent for it: the daemon gives up one
+            that sends none for 60 s, and at a breakpoint a plugin sends none.
         on_declared: Called once the plugin has told the daemon all of itself.
 
     Attributes:

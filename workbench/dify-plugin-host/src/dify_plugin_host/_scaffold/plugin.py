@@ -1,6 +1,7 @@
 """A new plugin: the files that all have, and those of its kind.
 
-A file of `templates/` is written under its own name; `$author` and its like in it are replaced. Python files and pictures have none, so that they are what they look like.
+A file of `templates/` is written under its own name; `$author` and its like in it are replaced. Python files and
+pictures have none, so that they are what they look like.
 """
 
 import re

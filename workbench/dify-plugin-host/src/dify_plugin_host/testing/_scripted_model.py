@@ -45,7 +45,8 @@ type Scripted = str | ToolCall | Exception | CallBack | Sequence[str | ToolCall]
 class ScriptedModel(Model):
     """A model that gives the answers of a script, one after the other, and keeps what it is asked.
 
-    As a parameter of a strategy or a tool it stands for a model that somebody has chosen. Texts are streamed word by word; each answer counts 10 tokens of input and 5 of output.
+    As a parameter of a strategy or a tool it stands for a model that somebody has chosen. Texts are streamed word by
+    word; each answer counts 10 tokens of input and 5 of output.
 
     Args:
         script: The answers.

@@ -1,8 +1,9 @@
 """A strategy that asks the model, runs the tools that it calls at the same time, and asks again.
 
-The query `params` shows the parameters; `raw TYPE JSON` makes one backwards call and shows the replies; `pieces JSON` and `logs JSON`
-say what is given; `fetch` tells what is behind the links of the files, `upload JSON` uploads a file, `tool JSON` calls a tool with the
-files and shows what comes, `give JSON` hands on messages; `ask` waits for approval and shows what it belongs to; `attach`, `die` and `odd` do just that.
+The query `params` shows the parameters; `raw TYPE JSON` makes one backwards call and shows the replies; `pieces JSON`
+and `logs JSON` say what is given; `fetch` tells what is behind the links of the files, `upload JSON` uploads a file,
+`tool JSON` calls a tool with the files and shows what comes, `give JSON` hands on messages; `ask` waits for approval
+and shows what it belongs to; `attach`, `die` and `odd` do just that.
 """
 
 import itertools

@@ -13,7 +13,8 @@ def find_folders(names: Sequence[str], *, start: Path) -> list[Path]:
     """Return plugin folders.
 
     Args:
-        names: Folders, or names of folders in the `plugins` folder of `start` or of a parent; empty means `start` if it is a plugin, else all in that folder.
+        names: Folders, or names of folders in the `plugins` folder of `start` or of a parent; empty means `start` if it
+            is a plugin, else all in that folder.
         start: The folder to search from.
 
     Raises:

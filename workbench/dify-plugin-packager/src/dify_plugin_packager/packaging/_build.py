@@ -137,7 +137,9 @@ def _iter_left_out(folder: Path, needed: Mapping[Member, Sources]) -> Iterator[s
 
 
 def _exported_requirements(folder: Path) -> dict[str, bytes]:
-    """Return the requirements.txt that Dify's own packager makes of a lock if the folder has none; by the same uv, since versions write it differently.
+    """Return the requirements.txt that Dify's own packager makes of a lock if the folder has none.
+
+    By the same uv, since versions write it differently.
 
     Source: `pkg/plugin_packager/packager/packager.go` of langgenius/dify-plugin-daemon at bdb5642a, read 2026-11.
     """

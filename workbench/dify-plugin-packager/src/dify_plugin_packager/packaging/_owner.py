@@ -53,7 +53,10 @@ class Owner:
     def write_into(
         self, folder: Path, files: Mapping[str, bytes], *, author: str
     ) -> dict[str, bytes]:
-        """Return a plugin's files with these names in its manifest, this author in every declaration that named the manifest's, and the source in its READMEs.
+        """Return a plugin's files under another owner.
+
+        These names stand in its manifest, this author in every declaration that named the manifest's, and the source in
+        its READMEs.
 
         Args:
             folder: The plugin's folder, for the error.

@@ -7,8 +7,8 @@
     [tool.dify-host.variants.polling."models/llm/*.yaml"]
     features = ["polling"]
 
-Each key is a YAML file of the plugin, or a pattern of such files. Of the values under it, mappings are merged, lists are appended, and everything else replaces
-the value in the file.
+Each key is a YAML file of the plugin, or a pattern of such files. Of the values under it, mappings are merged, lists
+are appended, and everything else replaces the value in the file.
 """
 
 from collections.abc import Mapping, Sequence

@@ -34,7 +34,10 @@ _TYPES: dict[str, tuple[type | tuple[type, ...], str]] = {
 
 
 def _resolve(schema: Any, definitions: Json) -> Any:
-    """Return a schema with its references replaced and its types as a list; `x-python` has the types of Python, and `x-plain` says that there are no further rules."""
+    """Return a schema with its references replaced and its types as a list.
+
+    `x-python` has the types of Python, and `x-plain` says that there are no further rules.
+    """
     if is_array(schema):
         return [_resolve(entry, definitions) for entry in schema]
     if not is_object(schema):

@@ -66,7 +66,10 @@ class Api:
     workers: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(_WORKERS))
 
     def build_app(self) -> ASGIApp:
-        """Build the ASGI application, in which each route has a handler and the faults that wait for it; None where a request cannot even ask for one."""
+        """Build the ASGI application, in which each route has a handler and its pending faults.
+
+        The faults are None where a request cannot even ask for one.
+        """
         due, asked = self.faults, FaultQueue()
         calls: list[tuple[str, str, Callable[[Call], Awaitable[Reply]], FaultQueue | None]] = [
             ("GET", "/models", self.list_models, None),

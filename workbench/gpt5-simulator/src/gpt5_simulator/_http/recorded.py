@@ -24,7 +24,8 @@ class RecordedRequest:
         number: Its index in the order of arrival, from 0.
         method: The HTTP method; `WEBSOCKET` for a message on a socket, whose upgrade is a `GET` of its own.
         path: The path, such as `/v1/responses`.
-        headers: The headers, names in lower case; keys are replaced by a fingerprint, `Bearer sha256:` and 12 digits. A message has those of its upgrade.
+        headers: The headers, names in lower case; keys are replaced by a fingerprint, `Bearer sha256:` and 12 digits. A
+            message has those of its upgrade.
         body: The decoded JSON body; None when there is none or it is not JSON.
         socket: For a message on a socket the number of its upgrade; None for a request over HTTP.
     """

@@ -38,10 +38,12 @@ class DemoModel:
     It calls the tools that a question asks for, all at once where the request allows it, and answers by quoting their results. It does
     the same in plain text for agents that describe their tools in the instructions and read `Action: {...}` from the answer.
 
-    A part of the question (a sentence, a line, the words after a "then" or an "and what") goes to the tool with the most points, if it has at least 2:
-    2 for each word of the tool's name, 1 for each longer word of its description or parameters, 2 for a `timezone`, `expression`,
-    `city` or `location` that the part mentions. Those parameters get the words of the part, any other string the number behind its name (`order 7`),
-    else its quoted text or the part itself, a number the one beside its name (`30 euros`), else the next, an enum the value that it names as a word. Other optional parameters are left out.
+    A part of the question (a sentence, a line, the words after a "then" or an "and what") goes to the tool with the
+    most points, if it has at least 2: 2 for each word of the tool's name, 1 for each longer word of its description or
+    parameters, 2 for a `timezone`, `expression`, `city` or `location` that the part mentions. Those parameters get the
+    words of the part, any other string the number behind its name (`order 7`), else its quoted text or the part itself,
+    a number the one beside its name (`30 euros`), else the next, an enum the value that it names as a word. Other
+    optional parameters are left out.
 
     For images and files it gives type, dimensions, bytes and digest, and who showed them.
 

@@ -33,7 +33,11 @@ def is_asked_for(parameter: str, part: str) -> bool:
 
 
 class Values:
-    """The values for a JSON schema out of `part`, each number and quotation once, a number that stands beside a parameter's name for that parameter, and `text` for a string that has none."""
+    """The values for a JSON schema, taken from `part`.
+
+    Each number and quotation is used once, a number beside a parameter's name for that parameter, and `text` for a
+    string that has none.
+    """
 
     def __init__(self, root: Json, *, part: str, text: str) -> None:
         self._root, self._part, self._text = root, part, text

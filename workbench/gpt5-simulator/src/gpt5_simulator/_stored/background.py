@@ -1,7 +1,7 @@
 """Background responses: queued, then in progress, then done or cancelled, as time passes.
 
-The final response is known from the start; the clock decides how much of it can be seen. It is queued for the first quarter of its time, and its events
-are spread evenly over the rest.
+The final response is known from the start; the clock decides how much of it can be seen. It is queued for the first
+quarter of its time, and its events are spread evenly over the rest.
 
 Source: a recorded background stream and its resumption. The end of a cancelled stream has not been recorded, so here it ends without a last event.
 """

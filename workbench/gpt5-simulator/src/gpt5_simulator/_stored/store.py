@@ -65,7 +65,10 @@ class Lane:
     items: tuple[Json, ...] = ()
 
     def keep(self, response: Json) -> None:
-        """Remember the response to the request under way; one that is not complete takes the place of the one before, and nothing can go on from it."""
+        """Remember the response to the request under way.
+
+        An incomplete one takes the place of the one before, and nothing can go on from it.
+        """
         is_complete = response.get("status") == "completed"
         self.response_id = str(response.get("id")) if is_complete else None
         self.items = _since_compaction((*self.asked, *objects_in(response.get("output"))))

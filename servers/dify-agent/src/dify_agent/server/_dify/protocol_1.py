@@ -110,7 +110,10 @@ class RunRequest(ProtocolModel):
 
     @property
     def version(self) -> DifyVersion:
-        """The version of Dify that it seems to come from: up to 1.16 a request has the model's credentials, and there are requests without a model."""
+        """The version of Dify that it seems to come from.
+
+        Up to 1.16 a request has the model's credentials, and there are requests without a model.
+        """
         models = [layer for layer in self.composition.layers if layer.type == MODEL_KIND]
         is_new = models and not any("credentials" in (layer.config or {}) for layer in models)
         return DifyVersion.parse("1.17.1" if is_new else "1.16.0")

@@ -1,7 +1,7 @@
 """What Python does first in debugpy's adapter, the process that editors connect to; this folder is on the adapter's path, and holds nothing else.
 
-Left alone, the adapter would leave the plugin's session, to outlive it for as long as an editor is attached, and hold the plugin's stdout open, so that
-nobody would notice the plugin's end.
+Left alone, the adapter would leave the plugin's session, to outlive it for as long as an editor is attached, and hold
+the plugin's stdout open, so that nobody would notice the plugin's end.
 """  # noqa: INP001 - a folder for the path
 
 import os

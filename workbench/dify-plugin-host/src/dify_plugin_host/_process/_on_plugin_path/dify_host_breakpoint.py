@@ -1,4 +1,4 @@
-"""The function that `breakpoint()` calls in a plugin's process; this folder is on the plugin's path, and holds nothing else."""  # noqa: INP001 - a folder for the path
+"""The function that `breakpoint()` calls in a plugin's process, alone in a folder on the plugin's path."""  # noqa: INP001 - a folder for the path
 
 from typing import NoReturn
 

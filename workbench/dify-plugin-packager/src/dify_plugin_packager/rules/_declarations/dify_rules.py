@@ -3,7 +3,8 @@
 Each rule holds for the releases of Dify from one on and before another; most hold for all that are known. Tried on the official plugins: they
 work, so a rule that finds one broken is wrong.
 
-Source: docs/evidence/dify-declarations.md, R2 to R9, G1, S1 to S32, T1 to T5, T9, T13 to T15, M1, M2, M4, M5, M22, M24, M26, M27, M31 and N2; docs/evidence/responses-api.md, R14.
+Source: docs/evidence/dify-declarations.md, R2 to R9, G1, S1 to S32, T1 to T5, T9, T13 to T15, M1, M2, M4, M5, M22, M24,
+M26, M27, M31 and N2; docs/evidence/responses-api.md, R14.
 """
 
 import re

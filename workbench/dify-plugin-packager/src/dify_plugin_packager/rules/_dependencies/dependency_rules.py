@@ -350,7 +350,10 @@ def _loose_options(requirements: Requirements) -> list[str]:
 
 
 def _names_for_work(entries: Iterable[JsonObject]) -> set[str]:
-    """Return the packages of a lock that only dependency groups such as `dev` need, which the official command line leaves out of requirements.txt."""
+    """Return the packages of a lock that only dependency groups such as `dev` need.
+
+    The official command line leaves them out of requirements.txt.
+    """
     wanted: dict[str, set[str]] = {}
     groups: set[str] = set()
     own: set[str] = set()
