@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 _RESPONSES = "packages/gpt5-responses/src/gpt5_responses"
 _SERVER_CLIENT = "servers/agent-server/src/agent_server/_client"
-_DRIVER = "packages/agent-driver/src/agent_driver"
+_DRIVER = "packages/agent-driver/src/agent_driver/_drive"
 _DRIVE = """The tools of a round run at once, each in a thread of its own. Whoever holds the generator may stop at any event
     and close it: the model's answer is let go of, and so are tools that still run. What the model's client raises ends
     the run with its text, and goes to the log `agent_driver` whole; so does what tools raise, of which the model reads
@@ -63,8 +63,8 @@ TWINS: Mapping[str, tuple[str, Mapping[str, str]]] = {
             "aread": "read",
         },
     ),
-    f"{_DRIVER}/_async_drive.py": (
-        f"{_DRIVER}/_drive.py",
+    f"{_DRIVER}/async_drive.py": (
+        f"{_DRIVER}/drive.py",
         {
             """As `drive`, in the running event loop: tools with `async` run as tasks, the others in threads, and so does a model
     whose answer is an ordinary iterable. When the task that reads the events is cancelled, or the generator is closed
@@ -76,15 +76,14 @@ TWINS: Mapping[str, tuple[str, Mapping[str, str]]] = {
             "async_": "",
         },
     ),
-    f"{_DRIVER}/_async_stream.py": (
-        f"{_DRIVER}/_stream.py",
+    f"{_DRIVER}/async_stream.py": (
+        f"{_DRIVER}/stream.py",
         {
             "as an asynchronous iterator": "as an iterator",
             "it is an asynchronous context manager": "it is a context manager",
             "adrive": "drive",
             "aclosing": "closing",
-            "async_call": "call",
-            "async_end_sessions": "end_sessions",
+            "async_": "",
             "async for event in events:\n                yield event": "yield from events",
         },
     ),

@@ -413,7 +413,7 @@ def test_each_pause_is_twice_as_long_as_the_one_before(play, run):
 def long_pauses(monkeypatch):
     """Have ten minutes pass before a call is tried again."""
     for name in ("_FIRST_PAUSE_SECONDS", "_MAX_PAUSE_SECONDS"):
-        monkeypatch.setattr(f"agent_driver._tries.{name}", 600.0)
+        monkeypatch.setattr(f"agent_driver._drive.tries.{name}", 600.0)
 
 
 @pytest.mark.usefixtures("long_pauses")

@@ -26,23 +26,23 @@ from agent_loop import (
 )
 
 from ._agent import Agent, agent_tool
-from ._agent_settings import AgentSettings, RunOptions
-from ._agents import AgentOutcome
-from ._async_drive import adrive
-from ._async_stream import AsyncRunStream
-from ._drive import drive
+from ._declare.agent_settings import AgentSettings, RunOptions
+from ._declare.drive_settings import Decisions, DriveSettings
+from ._declare.models import Model, ModelClient, SessionClient
+from ._drive.agents import AgentOutcome
+from ._drive.async_drive import adrive
+from ._drive.async_stream import AsyncRunStream
+from ._drive.drive import drive
+from ._drive.result import NoAnswerError, Result
+from ._drive.stream import RunStream
 from ._errors import AgentDriverError
-from ._guardrails import GuardedCall, Guardrails, Stop
-from ._models import Model, ModelClient, SessionClient
-from ._result import NoAnswerError, Result
-from ._settings import Decisions, DriveSettings
-from ._step_records import RecordedError
-from ._step_requests import StepRequest
-from ._steps import StepError, StepKey, Steps, StepWork, TellsRun
-from ._stream import RunStream
+from ._steps.records import RecordedError
+from ._steps.requests import StepRequest
+from ._steps.steps import StepError, StepKey, Steps, StepWork, TellsRun
 from ._time import Cancelled
-from ._tool_calls import Tools
-from ._tool_search import ToolSearch
+from ._tools.calls import Tools
+from ._tools.guardrails import GuardedCall, Guardrails, Stop
+from ._tools.search import ToolSearch
 
 
 __all__ = [

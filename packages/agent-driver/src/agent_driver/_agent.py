@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar, Unpack
 from agent_loop import AgentAnswer, Event
 from agent_tooling import AnswerSchema, ApprovalOption, Tool, ToolError
 
-from ._agent_settings import AgentSettings, RunOptions, read_declaration
-from ._agents import TASK, find_fingerprint, to_question
-from ._async_stream import AsyncRunStream
-from ._declaration import AgentFunction, Declaration
-from ._drive import drive
-from ._make_step import make_step
-from ._models import Model
-from ._play import Play
-from ._result import Result
-from ._side import end_sessions
-from ._step_requests import StepRequest
-from ._stream import RunStream
-from ._tool_calls import one_text
+from ._declare.agent_settings import AgentSettings, RunOptions, read_declaration
+from ._declare.declaration import AgentFunction, Declaration
+from ._declare.models import Model
+from ._drive.agents import TASK, find_fingerprint, to_question
+from ._drive.async_stream import AsyncRunStream
+from ._drive.drive import drive
+from ._drive.make_step import make_step
+from ._drive.play import Play
+from ._drive.result import Result
+from ._drive.side import end_sessions
+from ._drive.stream import RunStream
+from ._steps.requests import StepRequest
+from ._tools.calls import one_text
 
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from agent_loop import AskApproval, AskedCall, SnapshotError, dump_messages, load_messages
 
-from ._approval import describe_calls
+from ._tools.calls import describe_calls
 
 
 __all__ = ["Conversation", "MemorySession", "Session", "SessionConflictError", "SqliteSession"]

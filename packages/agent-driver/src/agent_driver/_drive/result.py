@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal, cast
 
+from agent_driver._errors import AgentDriverError
 from agent_loop import (
     AgentUse,
     AskApproval,
@@ -15,8 +16,6 @@ from agent_loop import (
     StopReason,
     Usage,
 )
-
-from ._errors import AgentDriverError
 
 
 class NoAnswerError(AgentDriverError):

@@ -6,6 +6,10 @@ from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from agent_driver._answers import ModelIsAsyncError
+from agent_driver._declare.agent_settings import RunOptions, refuse_unknown
+from agent_driver._declare.declaration import Declaration
+from agent_driver._tools.calls import describe_calls
 from agent_loop import (
     AgentRun,
     AskApproval,
@@ -20,15 +24,12 @@ from agent_loop import (
 )
 from agent_tooling import denied_call_text
 
-from ._agent_settings import RunOptions, refuse_unknown
-from ._answers import ModelIsAsyncError
-from ._approval import describe_calls, read_decisions
-from ._declaration import Declaration
-from ._result import Result, add_notice, read_ending
+from .approval import read_decisions
+from .result import Result, add_notice, read_ending
 
 
 if TYPE_CHECKING:
-    from .sessions import Conversation, Session
+    from agent_driver.sessions import Conversation, Session
 
 _log = logging.getLogger("agent_driver")
 _OPTIONS: Final = frozenset(RunOptions.__annotations__)

@@ -4,6 +4,8 @@ from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Mappi
 from contextlib import aclosing, contextmanager
 from typing import Any
 
+from agent_driver._tools.calls import Job, Sorted, ToolTimeoutError
+from agent_driver._tools.guardrails import Verdict
 from agent_loop import (
     AgentRun,
     AskApproval,
@@ -22,9 +24,6 @@ from agent_loop import (
 )
 from agent_tooling import Tool, ToolOutput, parse_tool_arguments
 from run_log import Checked, Outcome, RunFeed, RunWriter
-
-from ._guardrails import Verdict
-from ._tool_calls import Job, Sorted, ToolTimeoutError
 
 
 class Recorder:

@@ -1,5 +1,5 @@
-# Generated from _async_drive.py by tools/repository/blocking.py (nox -s blocking).
-"""The loop that plays a run: it makes model calls and runs tools. Waiting, cancelling and reading are in `_side`."""
+# Generated from async_drive.py by tools/repository/blocking.py (nox -s blocking).
+"""The loop that plays a run: it makes model calls and runs tools. Waiting, cancelling and reading are in `side`."""
 
 from collections.abc import Callable, Generator
 from contextlib import closing
@@ -7,6 +7,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from agent_driver._answers import asked_by, is_decision, is_end, name_piece, to_failure, to_input
+from agent_driver._declare.drive_settings import DriveSettings, takes_settings
+from agent_driver._tools.guardrails import GuardrailCall, Verdict
 from agent_loop import (
     AgentEvent,
     AgentWaiting,
@@ -23,13 +26,10 @@ from agent_loop import (
 )
 from agent_tooling import ToolOutput
 
-from ._agents import AgentCall
-from ._answers import asked_by, is_decision, is_end, name_piece, to_failure, to_input
-from ._guardrails import GuardrailCall, Verdict
-from ._running import Running
-from ._settings import DriveSettings, takes_settings
-from ._setup import Setup
-from ._side import (
+from .agents import AgentCall
+from .running import Running
+from .setup import Setup
+from .side import (
     RunningTools,
     ask_guardrail,
     end_sessions,

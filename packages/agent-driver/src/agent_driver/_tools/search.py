@@ -8,8 +8,8 @@ from typing import Any, Final
 from agent_loop import CallInstead, OwnFunction
 from agent_tooling import Tool, ToolError, unknown_tool_text, validation_error_text
 
-from ._tool_calls import free_name, one_text
-from ._tool_ranking import ToolRanking
+from .calls import free_name, one_text
+from .ranking import ToolRanking
 
 
 _SEARCH: Final = "search_tools"

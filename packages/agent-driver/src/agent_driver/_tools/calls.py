@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from agent_loop import (
     AgentDecisions,
@@ -41,10 +41,11 @@ from agent_tooling import (
     unknown_tool_text,
 )
 
-from ._guardrails import Guards, with_defaults
+from .guardrails import Guards, with_defaults
 
 
 _log = logging.getLogger("agent_driver")
+_MOST_SHOWN: Final = 500  # characters of the arguments of one call
 _READER = (
     "Read on in an earlier tool result that was too long to be shown whole. The result says its id and what is left out. "
     "Give an offset to read from there, or a pattern to find the places where it stands."
@@ -257,6 +258,17 @@ class ToolCalls:
 def find_seen(calls: Iterable[AskedCall]) -> dict[str, str]:
     """Return what a person sees of a run's own calls that wait: the JSON of the arguments, by the ids of the calls."""
     return {call.call_id: call.arguments for call in calls if not call.path}
+
+
+def describe_calls(calls: Iterable[AskedCall]) -> str:
+    """Return calls in a line for a person, long arguments shortened."""
+    return "; ".join(
+        f"{'/'.join((*call.agents, call.name))} {_shorten(call.arguments)}" for call in calls
+    )
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
 
 
 def _with_note(content: ToolContent, dropped: Sequence[str]) -> ToolContent:

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from agent_driver._tools.guardrails import Guardrails
 from agent_loop import AgentRun
 from agent_tooling import Tool
 
-from ._guardrails import Guardrails
-from ._models import Models, find_reason
+from .models import Models, find_reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

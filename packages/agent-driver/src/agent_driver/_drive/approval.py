@@ -1,18 +1,16 @@
 """Runs that stop for approval: how they are saved and how they continue."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final, cast
 
-from agent_loop import AgentRun, AskApproval, AskedCall, Decision, Event, validate_snapshot_key
+from agent_driver._declare.drive_settings import DriveSettings
+from agent_driver._declare.tool_options import iter_all, iter_hosted
+from agent_driver._tools.calls import ToolCalls, find_seen
+from agent_loop import AgentRun, AskApproval, Decision, Event, validate_snapshot_key
 
-from ._settings import DriveSettings
-from ._tool_calls import ToolCalls, find_seen
-from ._tool_options import iter_all, iter_hosted
 
-
-_MOST_SHOWN: Final = 500  # characters of the arguments of one call
 _NEVER: Final = 253_402_300_800.0  # When the year 9999 ends.
 
 
@@ -87,17 +85,6 @@ def find_now(settings: DriveSettings) -> float:
     snapshots are good for ever: whoever keeps its steps says how long it may wait.
     """
     return 0.0 if settings.steps is not None else time.time()
-
-
-def describe_calls(calls: Iterable[AskedCall]) -> str:
-    """Return calls in a line for a person, long arguments shortened."""
-    return "; ".join(
-        f"{'/'.join((*call.agents, call.name))} {_shorten(call.arguments)}" for call in calls
-    )
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
 
 
 def _find_expiry(settings: DriveSettings) -> float:

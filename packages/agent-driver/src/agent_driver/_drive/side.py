@@ -1,4 +1,4 @@
-"""Waiting, cancelling and reading in threads. `_async_side` does the same in an event loop."""
+"""Waiting, cancelling and reading in threads. `async_side` does the same in an event loop."""
 
 import asyncio
 import time
@@ -9,23 +9,23 @@ from inspect import isawaitable
 from queue import Empty, SimpleQueue
 from typing import Any, cast
 
+from agent_driver._answers import Asked, close
+from agent_driver._declare.declaration import Declaration, find_agent
+from agent_driver._declare.drive_settings import DriveSettings
+from agent_driver._declare.models import RunModels
+from agent_driver._threads import END, Raised, Threads, read_in_thread
+from agent_driver._time import Clock, Watch
+from agent_driver._tools.calls import Job, broken
+from agent_driver._tools.guardrails import GuardrailCall, GuardrailError
 from agent_loop import AgentEvent, CallModel
 from agent_tooling import is_async_function
 
-from ._agents import AgentCall
-from ._answers import Asked, close
-from ._async_drive import async_call_agent
-from ._declaration import Declaration, find_agent
-from ._guardrails import GuardrailCall, GuardrailError
-from ._models import RunModels
-from ._running import LAST_SECONDS, Heard, Output, Running
-from ._settings import DriveSettings
-from ._setup import Setup
-from ._setup import prepare as prepare_run
-from ._threads import END, Raised, Threads, read_in_thread
-from ._time import Clock, Watch
-from ._tool_calls import Job, broken
-from ._tries import Try
+from .agents import AgentCall
+from .async_drive import async_call_agent
+from .running import LAST_SECONDS, Heard, Output, Running
+from .setup import Setup
+from .setup import prepare as prepare_run
+from .tries import Try
 
 
 type _CallAgent = Callable[[AgentCall, Callable[[AgentEvent], Any]], Output]

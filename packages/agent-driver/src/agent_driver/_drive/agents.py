@@ -6,6 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
+from agent_driver._declare.declaration import Declaration, find_agent
+from agent_driver._declare.drive_settings import DriveSettings
+from agent_driver._declare.tool_options import find_timeout, for_agent
+from agent_driver._tools.calls import Job, ToolCalls, find_seen
+from agent_driver._tools.guardrails import Guards
 from agent_loop import (
     AgentAnswer,
     AgentDecisions,
@@ -17,13 +22,8 @@ from agent_loop import (
 )
 from agent_tooling import ToolOutput
 
-from ._approval import find_now
-from ._declaration import Declaration, find_agent
-from ._guardrails import Guards
-from ._settings import DriveSettings
-from ._setup import Setup, offer_tools
-from ._tool_calls import Job, ToolCalls, find_seen
-from ._tool_options import find_timeout, for_agent
+from .approval import find_now
+from .setup import Setup, offer_tools
 
 
 TASK: Final = "task"  # The one argument of an agent.

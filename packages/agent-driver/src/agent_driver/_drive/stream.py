@@ -1,17 +1,17 @@
-# Generated from _async_stream.py by tools/repository/blocking.py (nox -s blocking).
+# Generated from async_stream.py by tools/repository/blocking.py (nox -s blocking).
 """A run of an agent as an iterator of its events, with its result at the end."""
 
 from collections.abc import Generator
 from contextlib import closing
 from typing import Any, Self
 
+from agent_driver._declare.models import RunModels
 from agent_loop import Event, ShowText
 
-from ._drive import drive
-from ._models import RunModels
-from ._play import Play
-from ._result import Result
-from ._side import call, end_sessions
+from .drive import drive
+from .play import Play
+from .result import Result
+from .side import call, end_sessions
 
 
 class RunStream[Answer]:

@@ -8,9 +8,9 @@ from typing import Any, get_args
 
 from agent_tooling import ApprovalRules, Tool
 
-from ._declaration import find_agent
-from ._models import tell
-from ._settings import DriveSettings
+from .declaration import find_agent
+from .drive_settings import DriveSettings
+from .models import tell
 
 
 def find_timeout(tool: Tool, settings: DriveSettings) -> float | None:

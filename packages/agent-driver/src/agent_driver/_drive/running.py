@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from agent_driver._declare.declaration import find_agent
+from agent_driver._tools.calls import Job, Sorted, give_up
 from agent_loop import AgentEvent, AgentWaiting, ToolResult
 from agent_tooling import ToolOutput
 
-from ._declaration import find_agent
-from ._setup import Setup
-from ._tool_calls import Job, Sorted, give_up
+from .setup import Setup
 
 
 # A drive looks every 0.25 s whether it is cancelled; with that it ends within a second.

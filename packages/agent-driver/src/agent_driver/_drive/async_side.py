@@ -1,4 +1,4 @@
-"""Waiting, cancelling and reading in an event loop. `_side` does the same for the blocking drive."""
+"""Waiting, cancelling and reading in an event loop. `side` does the same for the blocking drive."""
 
 import asyncio
 import inspect
@@ -9,21 +9,21 @@ from functools import partial
 from inspect import isawaitable
 from typing import Any, cast
 
+from agent_driver._answers import close, find_compactor, is_whole, log_no_compaction, log_unclosed
+from agent_driver._declare.declaration import Declaration, find_agent
+from agent_driver._declare.drive_settings import DriveSettings
+from agent_driver._declare.models import RunModels
+from agent_driver._steps.steps import StepError
+from agent_driver._threads import END, Raised, Threads, read_in_thread
+from agent_driver._time import Clock, Watch
+from agent_driver._tools.calls import Job, broken
+from agent_driver._tools.guardrails import GuardrailCall, GuardrailError
 from agent_loop import AgentEvent, CallModel
 
-from ._agents import AgentCall
-from ._answers import close, find_compactor, is_whole, log_no_compaction, log_unclosed
-from ._declaration import Declaration, find_agent
-from ._guardrails import GuardrailCall, GuardrailError
-from ._models import RunModels
-from ._running import LAST_SECONDS, Heard, Output, Running
-from ._settings import DriveSettings
-from ._setup import Setup, prepare
-from ._steps import StepError
-from ._threads import END, Raised, Threads, read_in_thread
-from ._time import Clock, Watch
-from ._tool_calls import Job, broken
-from ._tries import Try
+from .agents import AgentCall
+from .running import LAST_SECONDS, Heard, Output, Running
+from .setup import Setup, prepare
+from .tries import Try
 
 
 type _Told = AgentEvent | tuple[Job, asyncio.Task[Output]]

@@ -5,23 +5,22 @@ from dataclasses import fields
 from secrets import token_bytes
 from typing import TYPE_CHECKING, Any, Final, TypedDict, cast
 
+from agent_driver._steps.steps import Steps
+from agent_driver._time import Cancelled
+from agent_driver._tools.calls import Tools, read_tools
+from agent_driver._tools.guardrails import Guardrails
 from agent_loop import AskApproval, Budgets, RunSettings, TimeBudget, Window
 from agent_tooling import AnswerSchema, ApprovalOption, ApprovalRules
 
-from ._declaration import Declaration
-from ._guardrails import Guardrails
-from ._models import Model, Models, validate_models
-from ._settings import Decisions, DriveSettings
-from ._steps import Steps
-from ._time import Cancelled
-from ._tool_calls import Tools, read_tools
-from ._tool_options import iter_hosted, validate_hosted
+from .declaration import Declaration
+from .drive_settings import Decisions, DriveSettings
+from .models import Model, Models, validate_models
+from .tool_options import iter_hosted, validate_hosted
 
 
 if TYPE_CHECKING:  # Who needs neither does not wait for them.
+    from agent_driver.sessions import Session
     from run_log import RunFeed
-
-    from .sessions import Session
 
 
 # Without a key of its own an agent can ask a person, and go on, within this process.

@@ -7,14 +7,14 @@ from contextlib import suppress
 from threading import Lock
 from typing import Any, Final, cast
 
+from agent_driver._declare.declaration import find_agent
+from agent_driver._declare.tool_options import find_retries, find_timeout
+from agent_driver._threads import Threads
+from agent_driver._tools.calls import Job, timed_out
 from agent_loop import AgentWaiting
 from agent_tooling import Context, DeclarationError, ToolError, ToolOutput
 
-from ._declaration import find_agent
-from ._setup import Setup
-from ._threads import Threads
-from ._tool_calls import Job, timed_out
-from ._tool_options import find_retries, find_timeout
+from .setup import Setup
 
 
 _log = logging.getLogger("agent_driver")

@@ -1,11 +1,4 @@
-"""Steps: how somebody else records what models and tools have answered, so that a run that is cut short is played again and goes on where it was.
-
-A step is one model call, one call of a tool with all its tries, or one call of a guardrail of input or answer. Its
-record is JSON: how long the run had lasted by then, what it was told meanwhile (`AgentRun.steer`), and what the run is
-fed with. A run that is played again asks for the same steps by the same keys, since nothing that it decides depends on
-anything but its records: results are taken in the order of their calls, and its clock goes on from the time of the last
-record.
-"""
+"""How the steps of one run are made and read back."""
 
 import asyncio
 import time
@@ -15,9 +8,14 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapp
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 from urllib.parse import quote
 
+from agent_driver._answers import is_end
+from agent_driver._threads import END
+from agent_driver._time import Clock, find_left
+from agent_driver._tools.calls import Job, broken
+from agent_driver._tools.guardrails import GuardrailCall, GuardrailError
 from agent_loop import (
     AgentRun,
     CallModel,
@@ -36,11 +34,7 @@ from agent_loop import (
 )
 from agent_tooling import ToolOutput
 
-from ._answers import is_end
-from ._errors import AgentDriverError
-from ._guardrails import GuardrailCall, GuardrailError
-from ._steering import Steers
-from ._step_records import (
+from .records import (
     RecordedError,
     find_kind,
     find_problem,
@@ -52,81 +46,13 @@ from ._step_records import (
     to_unfinished,
     to_unrecorded,
 )
-from ._step_requests import StepKind, StepRequest
-from ._threads import END
-from ._time import Clock, find_left
-from ._tool_calls import Job, broken
+from .requests import StepRequest
+from .steering import Steers
+from .steps import StepError, StepKey, Steps, StepWork, TellsRun
 
 
 # With the look at the clock before it, a cancelled run still ends within a second.
 _LAST_SECONDS = 0.4  # For a step that does not end.
-
-
-class StepKey(str):
-    """Key of a step: a text such as `model:3` or `tool:3.call_abc`.
-
-    No other step of the run has it, and it is the same whenever the run is played again.
-
-    Attributes:
-        kind: A call of a model, a model's summary by which the run is compacted, a call of a tool, or one of a guardrail.
-        path: The ids of the calls that lead to the agent whose step it is, the outermost first; empty for the run itself.
-        round: The number of the round, from 1; 0 where a guardrail checks what the run begins with.
-        call_id: The id of the tool call; None for all else.
-        request: What the step does, for whoever makes it elsewhere with `Agent.make_step`.
-    """
-
-    __slots__ = ("call_id", "kind", "path", "request", "round")
-
-    kind: StepKind
-    path: tuple[str, ...]
-    round: int
-    call_id: str | None
-    request: StepRequest
-
-
-type StepWork = Callable[[], Awaitable[bytes]]
-"""What does a step, and returns the record."""
-
-
-class Steps(Protocol):
-    """The record of the steps of a run, such as an `Execution` of agent-server."""
-
-    async def step(self, key: StepKey, work: StepWork, /) -> bytes:
-        """Do a step once in the life of a run, and return its record.
-
-        Where there is no record under this key, await `work()` once, record what it returns, and return that. Where
-        there is one, return it without calling `work`: by this one knows whether a step is made now. The pieces of a
-        model's answer have all been taken, and what they show has been yielded, before `work` returns. Nothing is
-        recorded where `work` raises, and what it raises is raised. Many steps may be under way, each in a task that is
-        cancelled with the run.
-
-        Whatever else is raised ends the run with a `StepError`.
-        """
-        ...
-
-
-@runtime_checkable
-class TellsRun(Protocol):
-    """Steps that also keep what a run is told while it is under way; `stream.steer` then tells it nothing."""
-
-    async def read_steered(self, after: int, /) -> Sequence[object]:
-        """Return what the run was told after so many: texts or user messages, in the same order whenever it is asked.
-
-        Called as a step ends, whose record then holds it.
-        """
-        ...
-
-
-class StepError(AgentDriverError):
-    """A step that could not be recorded, or read back. Its `__cause__` says why.
-
-    Attributes:
-        key: The step.
-    """
-
-    def __init__(self, key: StepKey) -> None:
-        super().__init__(f"the step {key} could not be recorded")
-        self.key = key
 
 
 class _NothingRecorded(Exception):  # noqa: N818 - it reports no error

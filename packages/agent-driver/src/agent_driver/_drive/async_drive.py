@@ -1,4 +1,4 @@
-"""The loop that plays a run: it makes model calls and runs tools. Waiting, cancelling and reading are in `_async_side`."""
+"""The loop that plays a run: it makes model calls and runs tools. Waiting, cancelling and reading are in `async_side`."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
@@ -6,6 +6,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from agent_driver._answers import asked_by, is_decision, is_end, name_piece, to_failure, to_input
+from agent_driver._declare.drive_settings import DriveSettings, takes_settings
+from agent_driver._tools.guardrails import GuardrailCall, Verdict
 from agent_loop import (
     AgentEvent,
     AgentWaiting,
@@ -22,9 +25,8 @@ from agent_loop import (
 )
 from agent_tooling import ToolOutput
 
-from ._agents import AgentCall
-from ._answers import asked_by, is_decision, is_end, name_piece, to_failure, to_input
-from ._async_side import (
+from .agents import AgentCall
+from .async_side import (
     AsyncRunningTools,
     async_ask_guardrail,
     async_end_sessions,
@@ -34,10 +36,8 @@ from ._async_side import (
     async_read_answer,
     async_sleep,
 )
-from ._guardrails import GuardrailCall, Verdict
-from ._running import Running
-from ._settings import DriveSettings, takes_settings
-from ._setup import Setup
+from .running import Running
+from .setup import Setup
 
 
 @takes_settings(DriveSettings)

@@ -8,6 +8,17 @@ from functools import partial
 from itertools import takewhile
 from typing import Any, Final, cast
 
+from agent_driver._answers import is_end, name_piece
+from agent_driver._declare.declaration import Declaration, find_agent
+from agent_driver._declare.drive_settings import DriveSettings
+from agent_driver._declare.tool_options import for_agent, validate_tools
+from agent_driver._steps.requests import StepRequest
+from agent_driver._steps.steering import Steers
+from agent_driver._steps.stepper import Stepper
+from agent_driver._steps.steps import StepError, StepKey, StepWork
+from agent_driver._time import StepClock
+from agent_driver._tools.calls import Job
+from agent_driver._tools.guardrails import GuardrailCall, Guards
 from agent_loop import (
     AgentRun,
     CallModel,
@@ -22,19 +33,9 @@ from agent_loop import (
 )
 from agent_tooling import Tool
 
-from ._answers import is_end, name_piece
-from ._async_drive import async_call_agent, async_iter_answer
-from ._async_side import AsyncRunningTools, async_ask_guardrail, async_iter_recorded
-from ._declaration import Declaration, find_agent
-from ._guardrails import GuardrailCall, Guards
-from ._settings import DriveSettings
-from ._setup import Setup, offer_tools
-from ._steering import Steers
-from ._step_requests import StepRequest
-from ._steps import StepError, StepKey, Stepper, StepWork
-from ._time import StepClock
-from ._tool_calls import Job
-from ._tool_options import for_agent, validate_tools
+from .async_drive import async_call_agent, async_iter_answer
+from .async_side import AsyncRunningTools, async_ask_guardrail, async_iter_recorded
+from .setup import Setup, offer_tools
 
 
 type OnEvent = Callable[[Event], Awaitable[None]]

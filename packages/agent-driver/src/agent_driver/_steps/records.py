@@ -6,12 +6,11 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
+from agent_driver._errors import AgentDriverError
+from agent_driver._tools.calls import Job, ToolTimeoutError, give_up
+from agent_driver._tools.guardrails import GuardrailError, Stop
 from agent_loop import ModelDelta, SnapshotError, ToolCallFragment, ToolResult
 from agent_tooling import ToolOutput
-
-from ._errors import AgentDriverError
-from ._guardrails import GuardrailError, Stop
-from ._tool_calls import Job, ToolTimeoutError, give_up
 
 
 class RecordedError(AgentDriverError):

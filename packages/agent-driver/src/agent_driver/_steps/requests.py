@@ -4,10 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, Literal, Self, cast
 
+from agent_driver._time import ClockState
+from agent_driver._tools.guardrails import GuardrailCall
 from agent_loop import CallModel, SnapshotError, ToolCall, dump_inputs, load_inputs
-
-from ._guardrails import GuardrailCall
-from ._time import ClockState
 
 
 type StepKind = Literal["model", "summary", "tool", "guardrail"]

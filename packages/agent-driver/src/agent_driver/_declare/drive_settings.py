@@ -6,13 +6,12 @@ from functools import wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Any, cast
 
+from agent_driver._steps.steps import Steps
+from agent_driver._time import Cancelled, can_say_so
+from agent_driver._tools.calls import Tools
+from agent_driver._tools.guardrails import Guardrails
 from agent_loop import AgentRun, CallModel, Decision, TimeBudget
 from agent_tooling import ApprovalOption, ApprovalRules
-
-from ._guardrails import Guardrails
-from ._steps import Steps
-from ._time import Cancelled, can_say_so
-from ._tool_calls import Tools
 
 
 if TYPE_CHECKING:  # Whoever writes no log need not wait for what writes it.

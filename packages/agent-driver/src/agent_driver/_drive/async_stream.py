@@ -4,13 +4,13 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any, Self
 
+from agent_driver._declare.models import RunModels
 from agent_loop import Event, ShowText
 
-from ._async_drive import adrive
-from ._async_side import async_call, async_end_sessions
-from ._models import RunModels
-from ._play import Play
-from ._result import Result
+from .async_drive import adrive
+from .async_side import async_call, async_end_sessions
+from .play import Play
+from .result import Result
 
 
 class AsyncRunStream[Answer]:

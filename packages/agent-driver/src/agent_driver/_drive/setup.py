@@ -6,6 +6,20 @@ from itertools import chain
 from threading import RLock
 from typing import TYPE_CHECKING
 
+from agent_driver._declare.drive_settings import DriveSettings
+from agent_driver._declare.models import validate_models
+from agent_driver._declare.tool_options import (
+    find_rules,
+    iter_hosted,
+    validate_hosted,
+    validate_tools,
+)
+from agent_driver._steps.steering import Steers
+from agent_driver._steps.stepper import Stepper
+from agent_driver._time import Clock
+from agent_driver._tools.calls import Job, Sorted, ToolCalls, Tools
+from agent_driver._tools.guardrails import Guards
+from agent_driver._tools.search import ToolSearch
 from agent_loop import (
     AgentRun,
     Decision,
@@ -19,20 +33,11 @@ from agent_loop import (
 )
 from agent_tooling import ToolOutput
 
-from ._approval import prepare_approval, seal
-from ._guardrails import Guards
-from ._models import validate_models
-from ._settings import DriveSettings
-from ._steering import Steers
-from ._steps import Stepper
-from ._time import Clock
-from ._tool_calls import Job, Sorted, ToolCalls, Tools
-from ._tool_options import find_rules, iter_hosted, validate_hosted, validate_tools
-from ._tool_search import ToolSearch
+from .approval import prepare_approval, seal
 
 
 if TYPE_CHECKING:  # Whoever writes no log need not wait for what writes it.
-    from ._recorder import Recorder
+    from .recorder import Recorder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,7 +228,7 @@ def _offer_reader(run: AgentRun, calls: ToolCalls) -> None:
 def _open_recorder(log: object, calls: ToolCalls, run: AgentRun, resumes: str | None) -> "Recorder":
     from run_log import RunFeed  # noqa: PLC0415 - only who writes a log waits for it
 
-    from ._recorder import Recorder  # noqa: PLC0415 - likewise
+    from .recorder import Recorder  # noqa: PLC0415 - likewise
 
     if not isinstance(log, RunFeed):
         raise TypeError(f"log: expected a RunFeed, got {type(log).__name__}")
