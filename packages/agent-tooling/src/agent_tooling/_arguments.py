@@ -5,9 +5,9 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal
 
-from stream_text import parse_json
+from stream_text import is_object, parse_json
 
 from ._json_text import JsonSchema
 
@@ -92,9 +92,9 @@ def parse_tool_arguments(arguments: object) -> ToolArguments:
     # A cheap search first; its finding may be inside a string, which only the second search can tell.
     if _LONG_NUMBER.search(arguments) and (excess := _find_excess(arguments)):
         return RefusedArguments(error=excess)
-    if not isinstance(value, dict):
+    if not is_object(value):
         return RefusedArguments(error="tool arguments must be a JSON object")
-    return AcceptedArguments(args=cast("dict[str, Any]", value))
+    return AcceptedArguments(args=dict(value))
 
 
 def _find_excess(text: str) -> str | None:

@@ -6,12 +6,29 @@ from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from datetime import date, time
 from enum import Enum
-from typing import Any, Final, cast
+from typing import Any, Final, TypeGuard, cast
+
+from stream_text import is_list, is_object
 
 
 _MAX_CHARACTERS: Final = 100
 
 type JsonSchema = dict[str, Any]
+
+
+def is_schema(value: object) -> TypeGuard[JsonSchema]:
+    """Return whether a value is an object that may be written into, as the parts of a schema are."""
+    return isinstance(value, dict)
+
+
+def listed(value: object) -> Sequence[Any]:
+    """Return a list, or a list of what is none."""
+    return value if is_list(value) else [value]
+
+
+def members(value: object) -> Mapping[str, Any]:
+    """Return an object; an empty one in place of what is none."""
+    return value if is_object(value) else {}
 
 
 def to_json(value: object) -> str | None:
@@ -43,8 +60,8 @@ def _json_stand_in(value: object) -> object:  # noqa: PLR0911 - one line per kin
             return f"<{(value if isinstance(value, type) else type(value)).__name__}>"
         case Enum():
             return value.value
-        case Mapping():
-            return dict(cast("Mapping[str, Any]", value))
+        case _ if is_object(value):
+            return dict(value)
         case bytes() | bytearray() | memoryview():
             return f"<{len(cast('bytes', value))} bytes>"
         case date() | time():
@@ -53,16 +70,15 @@ def _json_stand_in(value: object) -> object:  # noqa: PLR0911 - one line per kin
             return dump(mode="json")
         case _ if is_dataclass(value):
             return {field.name: getattr(value, field.name) for field in fields(value)}
-        case AbstractSet():
-            return sorted(cast("AbstractSet[object]", value), key=str)
         case Collection():
-            return list(cast("Collection[object]", value))
+            items = list(cast("Collection[object]", value))
+            return sorted(items, key=str) if isinstance(value, AbstractSet) else items
         case _:
             has_words = type(value).__str__ is not object.__str__  # Else it has only a repr.
             return str(value) if has_words else f"<{type(value).__name__}>"
 
 
-def find_path(loc: Sequence[str | int], value: object, *, is_missing: bool) -> Iterator[str | int]:
+def find_path(loc: Sequence[str | int], value: Any, *, is_missing: bool) -> Iterator[str | int]:
     """Yield the path of one of pydantic's findings in a value, without what pydantic has tried there, such as the members of a union.
 
     Args:
@@ -71,17 +87,17 @@ def find_path(loc: Sequence[str | int], value: object, *, is_missing: bool) -> I
         is_missing: Whether the finding is that the last key is missing.
     """
     for number, key in enumerate(loc, start=1):
-        if isinstance(value, dict) and key in value:
-            value = cast("dict[object, object]", value)[key]
-        elif (
-            isinstance(value, list)
-            and isinstance(key, int)
-            and key < len(cast("list[object]", value))
-        ):
-            value = cast("list[object]", value)[key]
+        if _has(value, key):
+            value = value[key]
         elif number < len(loc) or not is_missing:
             continue
         yield key
+
+
+def _has(value: object, key: str | int) -> bool:
+    if is_object(value):
+        return key in value
+    return is_list(value) and isinstance(key, int) and key < len(value)
 
 
 def path_text(path: Iterable[str | int]) -> str:

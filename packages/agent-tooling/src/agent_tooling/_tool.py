@@ -19,7 +19,7 @@ from typing import (
     overload,
 )
 
-from stream_text import MAX_TOOL_NAME
+from stream_text import MAX_TOOL_NAME, is_object
 
 from ._approval.rules import ApprovalOption, ApprovalRules
 from ._arguments import RefusedArguments, ToolArguments, parse_tool_arguments
@@ -300,6 +300,10 @@ class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no defau
         return ApprovalRules.from_option(self.approval, tool=self.name, field=field)
 
     @property
+    def _checker(self) -> _Checks:
+        return self._checks or SchemaParameters.from_schema(self.parameters)
+
+    @property
     def takes_files(self) -> bool:
         """Whether the model may choose files at hand for it."""
         checks = self._checks
@@ -332,7 +336,7 @@ class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no defau
         unknown = sorted(parsed.args.keys() & self.hidden.keys())
         if unknown:
             return RefusedArguments(error=validation_error_text(f"unknown parameters {unknown}"))
-        return cast("_Checks", self._checks).bind(self.name, parsed.args)
+        return self._checker.bind(self.name, parsed.args)
 
     def shown_arguments(self, args: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the arguments that a model may see of those that `bind` has accepted.
@@ -410,7 +414,7 @@ class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no defau
                 raise TypeError(f"the tool {self.name} takes a context: expected one, got none")
             given = {self._context: context}
         # Hidden values override the model's, so they come after them.
-        return {**cast("_Checks", self._checks).to_values(args), **self.hidden, **given}
+        return {**self._checker.to_values(args), **self.hidden, **given}
 
 
 class _Decorator(Protocol):
@@ -486,13 +490,13 @@ def _validate_options(timeout: Any, retries: Any) -> None:
 
 
 def _read_hidden(hidden: object) -> dict[str, Any]:
-    if hidden is not None and not isinstance(hidden, Mapping):
+    given: object = {} if hidden is None else hidden
+    if not is_object(given):
         raise DeclarationError("hidden", "values by the names of their parameters", hidden)
-    given = dict(cast("Mapping[str, Any]", hidden or {}))
-    for name in cast("dict[object, Any]", given):
+    for name in given:
         if not isinstance(name, str):
             raise DeclarationError("name of a hidden parameter", "text", name)
-    return given
+    return dict(given)
 
 
 def _is_awaited(returned: object) -> bool:

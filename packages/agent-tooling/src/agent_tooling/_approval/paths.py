@@ -5,12 +5,12 @@ A name may contain dots itself. In a list it is an index, or a name in each item
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final, cast
+from typing import Any, Final
 
-from agent_tooling._json_text import JsonSchema
+from agent_tooling._json_text import JsonSchema, listed, members
 from agent_tooling._schemas.parameters import NAMES_ELSEWHERE, parts_of
 from agent_tooling._schemas.references import find_referenced
-from stream_text import InvalidJsonError, find_repeated_key, parse_json
+from stream_text import InvalidJsonError, find_repeated_key, is_list, is_object, parse_json
 
 
 NOWHERE: Final = object()
@@ -88,19 +88,16 @@ def _iter_steps(value: object, names: list[str], at: int) -> Iterator[_Step]:
         if read is UNSURE or (read is None and value.lstrip(_BEFORE_JSON)[:1] in {"{", "["}):
             yield UNSURE, len(names)
         value = read
-    if isinstance(value, Mapping):
-        fields = cast("Mapping[str, object]", value)
-        yield from ((fields[key], end) for key, end in _iter_keys(names, at) if key in fields)
-    if not isinstance(value, list | tuple) or at == len(names):
+    if is_object(value):
+        yield from ((value[key], end) for key, end in _iter_keys(names, at) if key in value)
+    if not is_list(value) or at == len(names):
         return
-    items = cast("list[object]", value)
     if not _INDEX.fullmatch(names[at]):
-        yield from ((item, at) for item in items)
+        yield from ((item, at) for item in value)
         return
-    yield from ((item, at + 1) for item in items[int(names[at]) :][:1])
-    for item in items:
-        if isinstance(item, Mapping):  # It may have a key that looks like an index.
-            yield from _iter_steps(cast("object", item), names, at)
+    yield from ((item, at + 1) for item in value[int(names[at]) :][:1])
+    for item in filter(is_object, value):  # It may have a key that looks like an index.
+        yield from _iter_steps(item, names, at)
 
 
 def _iter_keys(names: list[str], at: int) -> Iterator[tuple[str, int]]:
@@ -124,10 +121,10 @@ def _iter_schema_steps(
     """Yield the steps that follow from a part of a schema; a part that allows anything leads to the end of the path."""
     if part is False or at == len(names):
         return
-    node = _fields(part)
+    node = members(part)
     beside = [*_iter_beside(schema, node)]
     declared = node.get("type")
-    kinds = cast("list[object]", declared if isinstance(declared, list) else [declared])
+    kinds = listed(declared)
     names_some = not _OF_OBJECTS.isdisjoint(node)
     has_items = not _OF_LISTS.isdisjoint(node)
     if declared is None and not (beside or names_some or has_items):
@@ -139,7 +136,7 @@ def _iter_schema_steps(
         yield from _iter_items(node, names, at)
 
 
-def _iter_beside(schema: JsonSchema, node: JsonSchema) -> Iterator[object]:
+def _iter_beside(schema: JsonSchema, node: Mapping[str, Any]) -> Iterator[object]:
     """Yield the other parts of a schema that describe the same value."""
     for key in _PARTS:
         yield from parts_of(node.get(key))
@@ -149,8 +146,8 @@ def _iter_beside(schema: JsonSchema, node: JsonSchema) -> Iterator[object]:
         yield True if found is None else found
 
 
-def _iter_members(node: JsonSchema, names: list[str], at: int) -> Iterator[_Step]:
-    properties = _fields(node.get("properties"))
+def _iter_members(node: Mapping[str, Any], names: list[str], at: int) -> Iterator[_Step]:
+    properties = members(node.get("properties"))
     patterns = parts_of(node.get("patternProperties"))
     others = node.get("unevaluatedProperties", not properties)
     others = node.get("additionalProperties", others)
@@ -159,14 +156,10 @@ def _iter_members(node: JsonSchema, names: list[str], at: int) -> Iterator[_Step
         yield from ((pattern, end) for pattern in patterns)
 
 
-def _iter_items(node: JsonSchema, names: list[str], at: int) -> Iterator[_Step]:
+def _iter_items(node: Mapping[str, Any], names: list[str], at: int) -> Iterator[_Step]:
     first, rest = parts_of(node.get("prefixItems")), node.get("items", True)
-    if isinstance(rest, list):  # The form of drafts before 2020-12.
-        first, rest = cast("list[object]", rest), node.get("additionalItems", True)
+    if is_list(rest):  # The form of drafts before 2020-12.
+        first, rest = rest, node.get("additionalItems", True)
     if _INDEX.fullmatch(names[at]):
         yield next(iter(first[int(names[at]) :]), rest), at + 1
     yield from ((item, at) for item in (*first, rest))
-
-
-def _fields(part: object) -> JsonSchema:
-    return cast("JsonSchema", part) if isinstance(part, dict) else {}

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import Any, Final, Literal, Self, cast
+from typing import Any, Final, Literal, Self
 
 from agent_tooling._errors import DeclarationError
 from agent_tooling._json_text import JsonSchema
 from agent_tooling._schemas.linear_pattern import LinearPattern
-from stream_text import InvalidJsonError, canonical_text, parse_json
+from stream_text import InvalidJsonError, canonical_text, is_list, is_object, parse_json
 
 from .paths import MAX_VALUES, NOWHERE, UNSURE, can_lead, find_values, read_json
 
@@ -172,14 +172,12 @@ class ApprovalRules:
             except InvalidJsonError as error:
                 found = f"text that is none: {error}"
                 raise DeclarationError(field, "JSON", found=found) from None
-        if isinstance(raw, Mapping):
-            named = cast("Mapping[object, object]", raw)
-            rules = [_read_named(name, ask, field) for name, ask in named.items()]
+        if is_object(raw):
+            rules = [_read_named(name, ask, field) for name, ask in raw.items()]
             # Members of an object have no order: a rule that names a tool comes before the one for all.
             rules.sort(key=lambda rule: rule.tool == _ANY_TOOL)
-        elif isinstance(raw, list | tuple):
-            listed = cast("Sequence[object]", raw)
-            rules = [_read_rule(item, f"{field}[{index}]") for index, item in enumerate(listed)]
+        elif is_list(raw):
+            rules = [_read_rule(item, f"{field}[{index}]") for index, item in enumerate(raw)]
         else:
             expected = "an object of tools and when to ask, or a list of rules"
             raise DeclarationError(field, expected, raw)
@@ -200,9 +198,7 @@ class ApprovalRules:
         Raises:
             DeclarationError: If the option is invalid; the error names the place.
         """
-        how = {"ask": option}
-        if isinstance(option, Mapping):
-            how = {"when": cast("object", option), "ask": "always"}
+        how = {"when": option, "ask": "always"} if is_object(option) else {"ask": option}
         return cls.parse([{"tool": tool, **how}], field=field)
 
     def for_tools(
@@ -299,19 +295,18 @@ def _read_named(name: object, ask: object, field: str) -> ApprovalRule:
 
 
 def _read_rule(item: object, place: str) -> ApprovalRule:
-    if not isinstance(item, Mapping):
+    if not is_object(item):
         expected = 'an object such as {"tool": "pay", "ask": "always"}'
         raise DeclarationError(place, expected, item)
-    fields = cast("Mapping[str, object]", item)
-    if unknown := [key for key in fields if key not in _KEYS]:
+    if unknown := [key for key in item if key not in _KEYS]:
         expected = f"a rule with {', '.join(_KEYS)} and nothing else"
         raise DeclarationError(place, expected, found=repr(unknown[0]))
-    ask = _read_ask(fields.get("ask"), f"{place}.ask")
+    ask = _read_ask(item.get("ask"), f"{place}.ask")
     return ApprovalRule(
         place=place,
-        tool=_read_name(fields.get("tool"), f"{place}.tool"),
+        tool=_read_name(item.get("tool"), f"{place}.tool"),
         ask=ask,
-        _when=_read_conditions(fields.get("when"), f"{place}.when", ask),
+        _when=_read_conditions(item.get("when"), f"{place}.when", ask),
     )
 
 
@@ -330,22 +325,22 @@ def _read_ask(ask: object, place: str) -> Ask:
 def _read_conditions(when: object, place: str, ask: Ask) -> tuple[_Condition, ...]:
     if when is None:
         return ()
-    if not isinstance(when, Mapping):
+    if not is_object(when):
         expected = 'an object such as {"order.total": {"above": 100}}'
         raise DeclarationError(place, expected, when)
     return tuple(
         _Condition(path=path, tests=_read_tests(tests, f"{place}[{json.dumps(path)}]", ask))
-        for path, tests in cast("Mapping[str, object]", when).items()
+        for path, tests in when.items()
     )
 
 
 def _read_tests(tests: object, place: str, ask: Ask) -> tuple[_Test, ...]:
     expected = f"an object of conditions: {', '.join(_TESTS)}"
-    if not isinstance(tests, Mapping) or not tests:
-        found = "an empty one" if isinstance(tests, Mapping) else None
-        raise DeclarationError(place, expected, cast("object", tests), found=found)
+    if not is_object(tests) or not tests:
+        found = "an empty one" if is_object(tests) else None
+        raise DeclarationError(place, expected, tests, found=found)
     read: list[_Test] = []
-    for name, value in cast("Mapping[str, object]", tests).items():
+    for name, value in tests.items():
         if name not in _TESTS:
             raise DeclarationError(place, expected, found=repr(name))
         read.append(_TESTS[name](value, f"{place}.{name}", ask))
@@ -426,14 +421,13 @@ def _hold_inside(tests: Sequence[_Test], value: object, whole: bool | None) -> b
     if isinstance(value, str):
         read = read_json(value) if value.lstrip()[:1] in {"[", "{"} else None
         return whole if read is None or _hold(tests, read) is False else None
-    is_object = isinstance(value, Mapping)
-    if not (is_object or isinstance(value, list | tuple)):
+    enters_objects = is_object(value)
+    if not (enters_objects or is_list(value)):
         return whole
-    around = cast("object", value)
-    inside = list(islice(_iter_inside(around, enters_objects=is_object), MAX_VALUES + 1))
+    inside = list(islice(_iter_inside(value, enters_objects=enters_objects), MAX_VALUES + 1))
     if len(inside) > MAX_VALUES:
         return None
-    if is_object:
+    if enters_objects:
         # Tests that may hold for a value inside an object leave it open what the rule means.
         return whole if {_all(test(it) for test in tests) for it in inside} <= {False} else None
     return _agree(_hold(tests, item) for item in inside) if inside else whole
@@ -444,10 +438,10 @@ def _iter_inside(value: object, *, enters_objects: bool) -> Iterator[object]:
     waiting = [value]
     while waiting:
         item = waiting.pop()
-        if enters_objects and isinstance(item, Mapping):
-            waiting += cast("Mapping[str, object]", item).values()
-        elif isinstance(item, list | tuple):
-            waiting += cast("Sequence[object]", item)
+        if enters_objects and is_object(item):
+            waiting += item.values()
+        elif is_list(item):
+            waiting += item
         else:
             yield item
 

@@ -7,11 +7,12 @@ import copy
 import math
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from agent_tooling._arguments import MAX_DIGITS, AcceptedArguments, RefusedArguments, ToolArguments
 from agent_tooling._errors import ArgumentError
 from agent_tooling._sentences import validation_error_text
+from stream_text import is_list
 
 from .parameters import FILE_TYPES, ToolParameter, option_text, to_parameters
 
@@ -137,9 +138,9 @@ def _accept(parameter: ToolParameter, value: object) -> object:
 
 
 def _accept_list(parameter: ToolParameter, value: object) -> list[object]:
-    if not isinstance(value, list):
+    if not is_list(value):
         raise _requires(parameter, "array")
-    return [_accept_text(parameter, item) for item in cast("list[object]", value)]
+    return [_accept_text(parameter, item) for item in value]
 
 
 def _accept_type(parameter: ToolParameter, value: object) -> object:
@@ -209,8 +210,7 @@ def _validate_options(parameter: ToolParameter, value: object) -> None:
     """Raise an error for a value, or an item of a multiple choice, that is not among the parameter's options."""
     if value is None or not parameter.options:
         return
-    is_choice_of_many = parameter.multiple and isinstance(value, list)
-    chosen: list[object] = cast("list[object]", value) if is_choice_of_many else [value]
+    chosen = value if parameter.multiple and is_list(value) else [value]
     options = list(parameter.options)
     for item in chosen:
         if option_text(item) not in options:

@@ -7,11 +7,11 @@ Source: docs/contracts/dify-agent.md, C21 to C23; docs/evidence/dify-platform.md
 
 import copy
 import datetime as dt
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
 
 from agent_tooling._errors import ArgumentError
-from stream_text import InvalidJsonError, parse_json
+from stream_text import InvalidJsonError, is_list, is_object, parse_json
 
 from .parameters import ToolParameter, to_parameters
 
@@ -115,7 +115,7 @@ def _find_date(text: str) -> str | None:
 def _cast_date_range(value: object) -> dict[str, str]:
     """Return a range of days without its open ends. A single day is the start of the range."""
     parsed = _find_json(value)
-    ends = cast("dict[str, object]", parsed if isinstance(parsed, dict) else {"start": value})
+    ends = parsed if is_object(parsed) else {"start": value}
     days = {name: day for name in ("start", "end") if (day := _cast_date(ends.get(name)))}
     if list(days.values()) != sorted(days.values()):
         raise ValueError("The date range must not end before it starts.")
@@ -136,40 +136,39 @@ def _cast_number(value: object) -> object:
 
 
 def _cast_files(value: object) -> object:
-    return cast("list[object]", value) if isinstance(value, list) else [value]
+    return value if is_list(value) else [value]
 
 
 def _cast_file(value: object) -> object:
-    if not isinstance(value, list):
+    if not is_list(value):
         return value
-    files = cast("list[object]", value)
-    if len(files) != 1:
+    if len(value) != 1:
         raise ValueError(
             "This parameter only accepts one file but got multiple files while invoking."
         )
-    return files[0]
+    return value[0]
 
 
 def _cast_selector(value: object) -> object:
-    if not isinstance(value, dict):
-        raise ValueError("The selector must be a dictionary.")  # noqa: TRY004  # The contract says ValueError.
-    return cast("dict[str, object]", value)
+    if not is_object(value):
+        raise ValueError("The selector must be a dictionary.")  # The contract says ValueError.
+    return value
 
 
 def _cast_any(value: object) -> object:
-    if value is not None and not isinstance(value, dict | list | str | int | float):
-        raise ValueError("The var selector must be a string, dictionary, list or number.")
-    return cast("object", value)
+    if value is None or is_object(value) or is_list(value) or isinstance(value, str | int | float):
+        return value
+    raise ValueError("The var selector must be a string, dictionary, list or number.")
 
 
-def _cast_array(value: object) -> list[object]:
+def _cast_array(value: object) -> Sequence[object]:
     parsed = _find_json(value)
-    return cast("list[object]", parsed) if isinstance(parsed, list) else [value]
+    return parsed if is_list(parsed) else [value]
 
 
 def _cast_object(value: object) -> object:
     parsed = _find_json(value)
-    return cast("dict[str, object]", parsed) if isinstance(parsed, dict) else {}
+    return parsed if is_object(parsed) else {}
 
 
 def _find_json(value: object) -> object:

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from agent_tooling._arguments import RefusedArguments, ToolArguments
 from agent_tooling._errors import DeclarationError
 from agent_tooling._json_text import JsonSchema
-from stream_text import read_member
+from stream_text import is_list, is_object, read_member
 
 from .arguments import bind_arguments
 from .blobs import merge_blob_chunks
@@ -54,9 +54,9 @@ class DeclaredParameters:
         declared = read_member(raw, "parameters") or ()
         configured: object = read_member(raw, "runtime_parameters") or {}
         description = _read_description(read_member(raw, "description"))
-        if not isinstance(configured, Mapping):
+        if not is_object(configured):
             raise DeclarationError("runtime_parameters", "values by name", configured)
-        values = dict(cast("Mapping[str, Any]", configured))
+        values = dict(configured)
         parameters = to_parameters(declared)
         if files is not None:
             parameters = tuple(
@@ -146,8 +146,6 @@ def read_messages(returned: Sequence[object], policy: ObservationPolicy) -> str:
     Raises:
         BlobError: If the chunks of a file do not add up.
     """
-    messages = returned
     # A function that returns a list of messages is one piece; a generator yields them one by one.
-    if len(returned) == 1 and isinstance(returned[0], list | tuple):
-        messages = cast("Sequence[object]", returned[0])
+    messages = returned[0] if len(returned) == 1 and is_list(returned[0]) else returned
     return observation_text(merge_blob_chunks(messages), policy=policy)

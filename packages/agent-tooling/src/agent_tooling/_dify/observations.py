@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 
 from agent_tooling._json_text import plain_value, to_json
 from agent_tooling._results.output import ContentPart, ToolContent, without_surrogates
-from stream_text import parse_json, read_member
+from stream_text import is_list, parse_json, read_member
 
 
 _MAX_SHOWN_BYTES: Final = 4096
@@ -242,9 +242,9 @@ def _retrieved_text(payload: object) -> str:
     if isinstance(context, str) and context.strip():
         return context
     resources = read_member(payload, "retriever_resources")
-    if not isinstance(resources, list | tuple):
+    if not is_list(resources):
         return ""
-    contents = [read_member(item, "content") for item in cast("Iterable[object]", resources)]
+    contents = [read_member(item, "content") for item in resources]
     return "\n\n".join(content for content in contents if isinstance(content, str) and content)
 
 
@@ -263,7 +263,7 @@ def _variables_text(messages: Iterable[object], policy: ObservationPolicy) -> st
                 pieces.clear()
             pieces.append(value)
     joined = {
-        name: "".join(cast("list[str]", pieces)) if len(pieces) > 1 else pieces[0]
+        name: "".join(map(str, pieces)) if len(pieces) > 1 else pieces[0]
         for name, pieces in values.items()
     }
     return policy.json.format(_to_json(joined)) if joined else ""

@@ -4,11 +4,11 @@ import copy
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Self, cast
+from typing import Any, Final, Literal, Self
 
 from agent_tooling._errors import DeclarationError
 from agent_tooling._json_text import plain_value
-from stream_text import read_member
+from stream_text import is_list, is_object, read_member
 
 
 type ParameterForm = Literal["schema", "form", "llm"]
@@ -61,12 +61,12 @@ class ToolParameter:
             _validate_text(field, getattr(self, field))
         if self.form not in {"schema", "form", "llm"}:
             raise DeclarationError("parameter form", "'schema', 'form' or 'llm'", self.form)
-        schema, options = cast("tuple[object, object]", (self.input_schema, self.options))
-        if schema is not None and not isinstance(schema, Mapping):
-            raise DeclarationError("parameter input_schema", "a JSON schema object", schema)
-        if not isinstance(options, tuple):
-            raise DeclarationError("parameter options", "a tuple of texts", options)
-        for option in cast("tuple[object, ...]", options):
+        if self.input_schema is not None and not is_object(self.input_schema):
+            expected = "a JSON schema object"
+            raise DeclarationError("parameter input_schema", expected, self.input_schema)
+        if type(self.options) is not tuple:
+            raise DeclarationError("parameter options", "a tuple of texts", self.options)
+        for option in self.options:
             _validate_text("option", option)
 
     @classmethod
@@ -158,9 +158,7 @@ def _read(raw: object, field: str, *, default: str) -> Any:
 def _read_options(raw: object) -> tuple[str, ...]:
     """Return the option values as text; like Dify, treat anything but a list as no options."""
     options = read_member(raw, "options")
-    if not isinstance(options, list | tuple):
-        return ()
-    values = (_option_value(option) for option in cast("Iterable[object]", options))
+    values = map(_option_value, options if is_list(options) else ())
     return tuple(option_text(value) for value in values if value is not None)
 
 

@@ -9,10 +9,11 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Annotated, Any, Final, Self, cast, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Self, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
 
 from agent_tooling._arguments import AcceptedArguments, RefusedArguments, ToolArguments
 from agent_tooling._context import Context
@@ -22,6 +23,7 @@ from agent_tooling._json_text import JsonSchema, find_path, path_text, shorten, 
 from agent_tooling._schemas.portable_schema import is_closed, to_portable_schema
 from agent_tooling._schemas.schema_writer import SchemaWriter
 from agent_tooling._sentences import validation_error_text
+from stream_text import is_list, is_object
 
 from .docstrings import parse_docstring
 
@@ -39,7 +41,7 @@ _SHOULD: Final = re.compile(r"^[A-Z][\w ]*? should ")
 _MISSING: Final = frozenset({"missing", "missing_argument"})
 _UNKNOWN: Final = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
 
-type _Finding = Mapping[str, Any]  # one of pydantic's `ErrorDetails`
+type _Finding = ErrorDetails
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +136,7 @@ class FunctionParameters:
             return args, self._validate_json(json.dumps(args))
         except ValidationError:
             # For JSON schema 3.0 is an integer, for pydantic it is not.
-            normal = cast("dict[str, Any]", _with_integers(args))
+            normal = {name: _with_integers(item) for name, item in args.items()}
             text = json.dumps(normal)
             if text == json.dumps(args):
                 raise
@@ -219,11 +221,11 @@ def _resolve(function: Callable[..., Any], parameter: inspect.Parameter) -> Any:
         ) from error
 
 
-def _build_model(fields: Mapping[str, tuple[Any, Any]]) -> type[BaseModel]:
+def _build_model(fields: Mapping[str, Any]) -> type[BaseModel]:
     # The fields get names of their own, because no field may begin with `_` or have the name of one
     # of a model's methods.
     config = ConfigDict(extra="forbid", strict=True)
-    model = create_model("Arguments", __config__=config, **cast("dict[str, Any]", fields))
+    model = create_model("Arguments", __config__=config, **fields)
     if len(model.model_fields) < len(fields):  # `Final` and `ClassVar` belong to the class.
         raise ValueError("a field is of the class")
     return model
@@ -262,11 +264,10 @@ def _with_integers(value: object) -> object:
     match value:
         case float() if value.is_integer() and abs(value) < _INTEGER_LIMIT:
             return int(value)
-        case list():
-            return [_with_integers(item) for item in cast("list[object]", value)]
-        case dict():
-            members = cast("dict[str, object]", value).items()
-            return {name: _with_integers(item) for name, item in members}
+        case _ if is_list(value):
+            return [_with_integers(item) for item in value]
+        case _ if is_object(value):
+            return {name: _with_integers(item) for name, item in value.items()}
         case _:
             return value
 
@@ -284,7 +285,7 @@ def _describe_refusal(error: Exception, args: Mapping[str, Any]) -> str:
         return str(error)
     if not isinstance(error, ValidationError):
         return "the arguments could not be checked"
-    findings = cast("list[_Finding]", error.errors(include_url=False, include_context=False))
+    findings = error.errors(include_url=False, include_context=False)
     sentences = [*_describe_unknown(findings, args), *_describe_others(findings, args)]
     more = len(sentences) - _MAX_FINDINGS
     return "; ".join(sentences[:_MAX_FINDINGS]) + (f"; and {more} more" if more > 0 else "")

@@ -4,11 +4,12 @@ import base64
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from agent_tooling._errors import ToolError
 from agent_tooling._json_text import plain_value, to_json
 from agent_tooling._sentences import TOOL_FAILED
+from stream_text import is_list, is_object
 
 
 type ContentPart = Mapping[str, Any]
@@ -98,8 +99,9 @@ def to_content(pieces: Sequence[object]) -> ToolContent:
         ToolError: If a model cannot read one of them: bytes, or a value that JSON cannot carry.
     """
     parts = [part for piece in pieces for part in _to_parts(piece)]
-    if all(isinstance(part, str) for part in parts):
-        return "".join(cast("list[str]", parts))
+    texts = [part for part in parts if isinstance(part, str)]
+    if len(texts) == len(parts):
+        return "".join(texts)
     return tuple(
         {"type": "text", "text": part} if isinstance(part, str) else part for part in parts if part
     )
@@ -108,8 +110,7 @@ def to_content(pieces: Sequence[object]) -> ToolContent:
 def _to_parts(value: object) -> Iterable[str | ContentPart]:
     if value is None:
         return []
-    is_list = isinstance(value, list | tuple)
-    items = cast("Sequence[object]", value) if is_list else (value,)
+    items = value if is_list(value) else (value,)
     kinds = [_find_type(item) for item in items]
     if not any(kinds) or not all(
         kind or isinstance(item, str) for kind, item in zip(kinds, items, strict=True)
@@ -123,21 +124,22 @@ def _to_parts(value: object) -> Iterable[str | ContentPart]:
 
 def _find_type(value: object) -> str | None:
     """Return the type of a content part; None for anything else."""
-    if not isinstance(value, Mapping):
+    if not is_object(value):
         return None
-    part = cast("ContentPart", value)
-    kind = plain_value(part.get("type"))
+    kind = plain_value(value.get("type"))
     found = _PARTS.get(kind) if isinstance(kind, str) else None
-    is_whole = found and any(isinstance(part.get(name), str | bytes | Mapping) for name in found[1])
+    is_whole = found and any(
+        isinstance(value.get(name), str | bytes | Mapping) for name in found[1]
+    )
     return found[0] if found and is_whole else None
 
 
-def _to_part(value: object, kind: str) -> ContentPart:
-    part = {name: _to_member(item) for name, item in cast("ContentPart", value).items()}
+def _to_part(value: ContentPart, kind: str) -> ContentPart:
+    part = {name: _to_member(item) for name, item in value.items()}
     # Chat APIs nest the address: `{"image_url": {"url": ...}}`.
     url = part.get("image_url")
-    if isinstance(url, Mapping):
-        part["image_url"] = cast("ContentPart", url).get("url")
+    if is_object(url):
+        part["image_url"] = url.get("url")
     return {**part, "type": kind}
 
 

@@ -5,12 +5,13 @@ Only imported when the first type is read, because it imports pydantic.
 
 import json
 from collections.abc import Callable
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
 from agent_tooling._errors import DeclarationError
 from agent_tooling._json_text import JsonSchema, path_text, shorten
+from stream_text import is_object
 
 from .portable_schema import is_closed, to_portable_schema
 from .schema_writer import SchemaWriter
@@ -39,13 +40,13 @@ def read_type(
     if "$ref" in raw:  # As pydantic writes a class that holds itself.
         raw = raw["$defs"][raw["$ref"].rpartition("/")[2]] | {"$defs": raw["$defs"]}
     schema = to_portable_schema(raw, closed=is_closed(raw))
-    is_object = schema.get("type") == "object"
+    is_whole = schema.get("type") == "object"
 
     def read(value: Any) -> tuple[Any, str | None]:
-        if not is_object:
-            if not isinstance(value, dict) or _WRAPPING not in value:
+        if not is_whole:
+            if not is_object(value) or _WRAPPING not in value:
                 return None, f"it must be an object with the key {_WRAPPING!r}"
-            value = cast("dict[str, Any]", value)[_WRAPPING]
+            value = value[_WRAPPING]
         try:
             # As JSON, where a date is text. The type decides whether the check is strict.
             return adapter.validate_json(json.dumps(value)), None
@@ -63,9 +64,9 @@ def read_type(
             text = adapter.dump_json(value, warnings=False).decode()
         except Exception:  # noqa: BLE001 - a serializer of the type may raise anything
             return None
-        return text if is_object else f'{{"{_WRAPPING}":{text}}}'
+        return text if is_whole else f'{{"{_WRAPPING}":{text}}}'
 
-    return (schema if is_object else _wrap(schema)), read, write
+    return (schema if is_whole else _wrap(schema)), read, write
 
 
 def _wrap(schema: JsonSchema) -> JsonSchema:

@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, Self, cast
+from typing import Any, Final, Self
 
 from agent_tooling._errors import DeclarationError
-from agent_tooling._json_text import JsonSchema, shorten, to_json
+from agent_tooling._json_text import JsonSchema, is_schema, shorten, to_json
 from stream_text import InvalidJsonError, first_of_equal, parse_json
 
 from .validation import build_validator, find_finding, validate_schema
@@ -128,6 +128,4 @@ def _unwrap(schema: JsonSchema) -> JsonSchema:
     """Return the schema inside a wrapping, which would accept anything if it were used as a schema."""
     # Beside `properties`, `schema` is more likely a part of the schema than a wrapping.
     inner: object = schema.get("json_schema", schema.get("schema"))
-    if isinstance(inner, dict) and "properties" not in schema:
-        return _unwrap(cast("JsonSchema", inner))
-    return schema
+    return _unwrap(inner) if is_schema(inner) and "properties" not in schema else schema

@@ -8,10 +8,11 @@ import copy
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from agent_tooling._errors import DeclarationError
-from agent_tooling._json_text import JsonSchema
+from agent_tooling._json_text import JsonSchema, listed, members
+from stream_text import is_list, is_object
 
 from .references import SCHEMAS_BY_NAME, UNREAD, drop_lost_references, iter_schemas
 from .validation import bound_validator, find_draft, find_faults
@@ -35,11 +36,11 @@ def read_object_schema(schema: object) -> JsonSchema:
     Raises:
         DeclarationError: If it is not a mapping, holds what JSON does not have, nests some hundred levels deep, or has another type.
     """
-    if not isinstance(schema, Mapping):
+    if not is_object(schema):
         raise DeclarationError("tool parameters", "a JSON schema object", schema)
     read: JsonSchema = {"type": "object", "properties": {}}
     try:
-        read |= copy.deepcopy(dict(cast("Mapping[str, Any]", schema)))
+        read |= copy.deepcopy(dict(schema))
     except RecursionError:
         raise DeclarationError("tool parameters", "less deep", found="too many levels") from None
     _validate_json(read)
@@ -49,9 +50,8 @@ def read_object_schema(schema: object) -> JsonSchema:
     if not isinstance(read["properties"], dict):
         read["properties"] = {}
     if "required" in read:
-        names: object = read["required"]
-        listed = cast("list[object]", names if isinstance(names, list) else [])
-        read["required"] = [name for name in listed if isinstance(name, str)]
+        names = read["required"] if is_list(read["required"]) else ()
+        read["required"] = [name for name in names if isinstance(name, str)]
     return read
 
 
@@ -64,7 +64,7 @@ def _validate_json(schema: JsonSchema) -> None:
 
 def is_of_type(value: object, declared: object) -> bool:
     """Return whether a value is of a type, or of one of a list; any value is, if JSON schema does not know one of them."""
-    kinds = cast("list[object]", declared if isinstance(declared, list) else [declared])
+    kinds = listed(declared)
     is_known = all(isinstance(kind, str) and kind in _TYPES for kind in kinds)
     return not is_known or not kinds or any(_is_of(value, kind) for kind in kinds)
 
@@ -121,8 +121,7 @@ def _read_older_words(node: JsonSchema) -> None:
     """Write the words that 2020-12 has no more in those that it has in their place."""
     if isinstance(node.get("items"), list):
         node |= {"prefixItems": node["items"], "items": node.pop("additionalItems", True)}
-    given: object = node.pop("dependencies", None)
-    for name, needed in cast("JsonSchema", given if isinstance(given, dict) else {}).items():
+    for name, needed in members(node.pop("dependencies", None)).items():
         word = "dependentRequired" if isinstance(needed, list) else "dependentSchemas"
         node.setdefault(word, {}).setdefault(name, needed)
 

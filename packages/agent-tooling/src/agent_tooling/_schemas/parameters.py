@@ -1,13 +1,14 @@
 """A JSON schema as the parameters of a tool."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Self, cast
+from typing import Any, Final, Self
 
 from agent_tooling._arguments import AcceptedArguments, RefusedArguments, ToolArguments
 from agent_tooling._errors import DeclarationError
-from agent_tooling._json_text import JsonSchema, path_text, shorten, value_text
+from agent_tooling._json_text import JsonSchema, listed, members, path_text, shorten, value_text
 from agent_tooling._sentences import validation_error_text
+from stream_text import is_list
 
 from .found_schema import build_found_validator, is_of_type, read_object_schema
 from .references import find_referenced, validate_references
@@ -123,7 +124,7 @@ def _find_names_elsewhere(schema: JsonSchema) -> set[str]:
     seen: set[int] = set()
     while waiting:
         part = waiting.pop()
-        node = cast("JsonSchema", part if isinstance(part, dict) else {})
+        node = members(part)
         if not node or id(node) in seen:
             continue
         seen.add(id(node))
@@ -131,22 +132,20 @@ def _find_names_elsewhere(schema: JsonSchema) -> set[str]:
             names.update(_texts(node.get("properties")), _texts(node.get("required")))
         for conditions in (node.get(key) for key in _CONDITIONS):
             names.update(_texts(conditions), *map(_texts, parts_of(conditions)))
-        for members in (node.get(key) for key in (*_PARTS, *_CONDITIONS)):
-            waiting += (members, *parts_of(members))
+        for inner in (node.get(key) for key in (*_PARTS, *_CONDITIONS)):
+            waiting += (inner, *parts_of(inner))
         # A reference may lead back to a part that was seen; the ids above end such a circle.
         waiting.append(find_referenced(schema, node.get("$ref")))
     return names
 
 
-def parts_of(value: object) -> list[object]:
+def parts_of(value: object) -> Sequence[Any]:
     """Return the items of a list or the values of an object; an empty list for anything else."""
-    if isinstance(value, dict):
-        return list(cast("JsonSchema", value).values())
-    return cast("list[object]", value) if isinstance(value, list) else []
+    return value if is_list(value) else list(members(value).values())
 
 
 def _texts(value: object) -> list[str]:
-    items = cast("Iterable[object]", value if isinstance(value, dict | list) else ())
+    items = value if is_list(value) else members(value)
     return [item for item in items if isinstance(item, str)]
 
 
@@ -166,14 +165,12 @@ def _check_names(schema: JsonSchema, args: Mapping[str, Any]) -> Iterator[str]:
 def _check_types(schema: JsonSchema, args: Mapping[str, Any]) -> Iterator[str]:
     """Check the simple types of the arguments, but nothing inside them."""
     for name, value in args.items():
-        part: object = schema["properties"].get(name)
-        node = cast("JsonSchema", part if isinstance(part, dict) else {})
+        node = members(schema["properties"].get(name))
         # What stands beside a reference counts in newer drafts only; jsonschema knows in which.
         declared: object = None if "$ref" in node else node.get("type")
         is_null = value is None and node.get("nullable") is True
         if declared is not None and not is_null and not is_of_type(value, declared):
-            kinds = cast("list[object]", declared if isinstance(declared, list) else [declared])
-            expected = " or ".join(map(str, kinds))
+            expected = " or ".join(map(str, listed(declared)))
             yield f"parameter '{name}' must be {expected}, got {value_text(value)}"
 
 

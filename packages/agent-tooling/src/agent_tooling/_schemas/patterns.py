@@ -6,10 +6,10 @@ jsonschema matches them with Python's `re`, which a pattern such as `(a+)+$` can
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from agent_tooling._errors import DeclarationError
-from agent_tooling._json_text import JsonSchema, shorten
+from agent_tooling._json_text import JsonSchema, members, shorten
 from stream_text import canonical_text
 
 from .doubts import doubt, doubting_checks
@@ -35,8 +35,7 @@ def find_patterns(schema: JsonSchema) -> list[str]:
     for node in iter_schemas(schema):
         if isinstance(pattern := node.get("pattern"), str):
             found[pattern] = None
-        if isinstance(named := node.get("patternProperties"), dict):
-            found.update(dict.fromkeys(cast("JsonSchema", named)))
+        found |= dict.fromkeys(members(node.get("patternProperties")))
     return list(found)
 
 

@@ -5,9 +5,10 @@ Source: docs/evidence/responses-api.md, R15 and R18 to R22.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from agent_tooling._json_text import JsonSchema
+from stream_text import is_list, is_object
 
 
 _PREFIX: Final = "#/$defs/"
@@ -29,7 +30,7 @@ def to_portable_schema(schema: Mapping[str, Any], *, closed: bool) -> JsonSchema
         schema: The schema, which is not used afterwards.
         closed: Whether objects with known properties take no others.
     """
-    definitions = cast("dict[str, JsonSchema]", schema.get("$defs", {}))
+    definitions: Mapping[str, JsonSchema] = schema.get("$defs", {})
     uses = Counter(_iter_references(schema))
     kept = {
         name
@@ -48,7 +49,7 @@ def is_closed(schema: Mapping[str, Any]) -> bool:
     return not any(map(_is_open, iter_objects(schema)))
 
 
-def _is_open(schema: JsonSchema) -> bool:
+def _is_open(schema: Mapping[str, Any]) -> bool:
     return "properties" in schema and schema.get("additionalProperties", False) is not False
 
 
@@ -60,17 +61,16 @@ class _Writer:
         self._closed = closed
 
     def write(self, schema: object) -> Any:
-        if not isinstance(schema, dict):
+        if not is_object(schema):
             return schema
-        node = cast("JsonSchema", schema)
-        definition = self._inlined.get(str(node.get("$ref")).removeprefix(_PREFIX))
+        definition = self._inlined.get(str(schema.get("$ref")).removeprefix(_PREFIX))
         if definition is not None:
             # For instance this field's own description. APIs would refuse it beside a `$ref` (R21).
-            beside = {key: value for key, value in node.items() if key != "$ref"}
+            beside = {key: value for key, value in schema.items() if key != "$ref"}
             return self.write(definition | beside)
         written: JsonSchema = {
             key: self._write_member(key, value)
-            for key, value in node.items()
+            for key, value in schema.items()
             if key not in _LEFT_OUT
         }
         if "oneOf" in written:
@@ -82,11 +82,11 @@ class _Writer:
             written.setdefault("additionalProperties", False)
         return written
 
-    def _write_member(self, key: str, value: object) -> object:
+    def _write_member(self, key: str, value: Any) -> object:
         if key in _SCHEMAS_BY_NAME:
-            return {name: self.write(item) for name, item in cast("JsonSchema", value).items()}
+            return {name: self.write(item) for name, item in value.items()}
         if key in _LISTS_OF_SCHEMAS:
-            return [self.write(item) for item in cast("list[object]", value)]
+            return [self.write(item) for item in value]
         return self.write(value) if key in _SCHEMAS else value
 
 
@@ -114,12 +114,11 @@ def _iter_references(value: object) -> Iterator[str]:
     return (one.removeprefix(_PREFIX) for one in references if isinstance(one, str))
 
 
-def iter_objects(value: object) -> Iterator[JsonSchema]:
+def iter_objects(value: object) -> Iterator[Mapping[str, Any]]:
     """Yield the objects in a JSON value, itself included."""
-    if isinstance(value, dict):
-        node = cast("JsonSchema", value)
-        yield node
-        value = list(node.values())
-    if isinstance(value, list):
-        for item in cast("list[object]", value):
+    if is_object(value):
+        yield value
+        value = list(value.values())
+    if is_list(value):
+        for item in value:
             yield from iter_objects(item)

@@ -4,11 +4,12 @@ Source: JSON Schema 2020-12, core, 8.2; RFC 6901 (JSON pointers).
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
-from typing import Final, cast
+from collections.abc import Collection, Iterator
+from typing import Final
 
 from agent_tooling._errors import DeclarationError
-from agent_tooling._json_text import JsonSchema
+from agent_tooling._json_text import JsonSchema, is_schema, members
+from stream_text import is_list, is_object
 
 
 REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
@@ -94,12 +95,10 @@ def find_referenced(schema: JsonSchema, reference: object) -> object:
     for name in fragment.split("/")[1:]:
         # In this order (RFC 6901, 4): the other would turn `~01`, which means `~1`, into `/`.
         key = name.replace("~1", "/").replace("~0", "~")
-        if isinstance(place, list):
-            items = cast("list[object]", place)
-            place = items[int(key)] if key.isdecimal() and int(key) < len(items) else None
+        if is_list(place):
+            place = place[int(key)] if key.isdecimal() and int(key) < len(place) else None
         else:
-            members = cast("Mapping[str, object]", place if isinstance(place, Mapping) else {})
-            place = members.get(key)
+            place = members(place).get(key)
     return place
 
 
@@ -127,19 +126,18 @@ def _iter_names(node: JsonSchema) -> Iterator[str]:
 
 def _iter_nodes(value: object, resource: JsonSchema) -> Iterator[tuple[JsonSchema, JsonSchema]]:
     """Yield each schema in a schema, with the one that its references are resolved in: the nearest with an `$id` of its own."""
-    if isinstance(value, list):
-        for item in cast("list[object]", value):
+    if is_list(value):
+        for item in value:
             yield from _iter_nodes(item, resource)
-    if not isinstance(value, dict):
+    if not is_schema(value):
         return
-    node = cast("JsonSchema", value)
-    address = node.get("$id")
+    address = value.get("$id")
     if isinstance(address, str) and not address.startswith("#"):
-        resource = node
-    yield resource, node
-    for key, member in node.items():
-        if key in SCHEMAS_BY_NAME and isinstance(member, dict):
-            for named in cast("JsonSchema", member).values():
+        resource = value
+    yield resource, value
+    for key, member in value.items():
+        if key in SCHEMAS_BY_NAME and is_object(member):
+            for named in member.values():
                 yield from _iter_nodes(named, resource)
         elif key not in VALUES:
             yield from _iter_nodes(member, resource)

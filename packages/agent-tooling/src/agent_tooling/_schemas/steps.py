@@ -7,7 +7,9 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Final, cast
+from typing import Any, Final
+
+from stream_text import is_list, is_object
 
 from .references import REFERENCES
 
@@ -93,6 +95,6 @@ def _count_error(error: Any) -> Any:
 
 
 def _count_values(value: Any) -> int:
-    if isinstance(value, dict):
-        value = list(cast("dict[str, Any]", value).values())
-    return sum(map(_count_values, cast("list[Any]", value)), 1) if isinstance(value, list) else 1
+    if is_object(value):
+        value = list(value.values())
+    return sum(map(_count_values, value), 1) if is_list(value) else 1
