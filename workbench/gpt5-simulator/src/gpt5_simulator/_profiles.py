@@ -9,24 +9,18 @@ Source: https://platform.openai.com/docs/models and https://platform.openai.com/
 docs/evidence/responses-api.md, R16.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
+
+from gpt5_simulator._json import Json, is_array
 
 
 type Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
-IMAGE_DETAILS = ("low", "auto", "high", "original")
-
-_MOST_DETAILS = ("low", "auto", "high")
-_EVERY_VERBOSITY = ("low", "medium", "high")
-_EVERY_SUMMARY = ("auto", "concise", "detailed")
-_EVERY_CONTEXT = ("auto", "current_turn", "all_turns")
-_USUAL_TIERS = ("flex", "priority")
-_EVERY_TIER = ("flex", "priority", "ultrafast")
-_FLEX = ("flex",)
-_PRIORITY = ("priority",)
 _LACKED = frozenset({"tool_search", "namespace", "computer", "programmatic_tool_calling"})
 _DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 
@@ -64,12 +58,12 @@ class ModelProfile:
     snapshot: str
     efforts: tuple[Effort, ...] = ("none", "low", "medium", "high", "xhigh")
     default_effort: Effort = "medium"
-    verbosities: tuple[str, ...] = _EVERY_VERBOSITY
-    summaries: tuple[str, ...] = _EVERY_SUMMARY
+    verbosities: tuple[str, ...] = ("low", "medium", "high")
+    summaries: tuple[str, ...] = ("auto", "concise", "detailed")
     has_phase: bool = False
     streams: bool = True
     takes_sampling: bool = False
-    image_details: tuple[str, ...] = _MOST_DETAILS
+    image_details: tuple[str, ...] = ("low", "auto", "high")
     takes_system: bool = True
     contexts: tuple[str, ...] = ("auto", "current_turn")
     default_context: str | None = None
@@ -78,158 +72,22 @@ class ModelProfile:
     has_cache_options: bool = False
     keeps_cache: bool = False
     chooses_added: bool = False
-    tiers: tuple[str, ...] = _USUAL_TIERS
+    tiers: tuple[str, ...] = ("flex", "priority")
     successor: str | None = None
     shutdown_date: str | None = None
 
 
-_NEXT_END = "2027-04-01"
-_FIRST = ModelProfile(
-    name="gpt-5",
-    snapshot="gpt-5-2025-08-07",
-    efforts=("minimal", "low", "medium", "high"),
-    summaries=("auto", "detailed"),
-    lacks_tools=_LACKED | {"apply_patch"},
-    shutdown_date="2026-12-11",
-)
-_CODEX = ModelProfile(
-    name="gpt-5-codex",
-    snapshot="gpt-5-codex",
-    efforts=("low", "medium", "high"),
-    verbosities=(),
-    summaries=("auto", "detailed"),
-    takes_system=False,
-    successor="gpt-5.5",
-    shutdown_date="2026-07-23",
-    lacks_tools=_LACKED | {"apply_patch"},
-)
-_PRO: tuple[Effort, ...] = ("medium", "high", "xhigh")
-_NEWEST: tuple[Effort, ...] = ("none", "low", "medium", "high", "xhigh", "max")
-_5_4 = ModelProfile(
-    name="gpt-5.4",
-    snapshot="gpt-5.4-2026-03-05",
-    default_effort="none",
-    has_phase=True,
-    image_details=IMAGE_DETAILS,
-    contexts=_EVERY_CONTEXT,
-    default_context="current_turn",
-    lacks_tools=frozenset({"programmatic_tool_calling"}),
-)
-_5_5 = replace(
-    _5_4,
-    name="gpt-5.5",
-    snapshot="gpt-5.5-2026-04-23",
-    default_effort="medium",
-    keeps_cache=True,
-)
-_5_6 = replace(
-    _5_5,
-    name="gpt-5.6",
-    snapshot="gpt-5.6-sol",
-    efforts=_NEWEST,
-    default_context="all_turns",
-    modes=("standard", "pro"),
-    lacks_tools=frozenset(),
-    has_cache_options=True,
-    chooses_added=True,
-    tiers=_EVERY_TIER,
-)
-_6 = replace(_5_6, name="gpt-6-sol", snapshot="gpt-6-sol", tiers=_USUAL_TIERS)
-_ALWAYS_REASONING = _NEWEST[1:]
+def _read_profiles() -> Iterator[ModelProfile]:
+    """Yield the profiles of profiles.json, where a row that is `like` an earlier one says only what differs; the last is for unknown models."""
+    rows: dict[str, Json] = {}
+    for row in json.loads(Path(__file__).with_name("profiles.json").read_text("utf-8")):
+        rows[row["name"]] = rows.get(row.pop("like", ""), {}) | row
+    for row in rows.values():
+        values = {key: tuple(value) if is_array(value) else value for key, value in row.items()}
+        yield ModelProfile(**values | {"lacks_tools": frozenset(row.get("lacks_tools", _LACKED))})
 
-_PROFILES = (
-    _FIRST,
-    replace(_FIRST, name="gpt-5-mini", snapshot="gpt-5-mini-2025-08-07"),
-    replace(_FIRST, name="gpt-5-nano", snapshot="gpt-5-nano-2025-08-07", tiers=_FLEX),
-    ModelProfile(
-        name="gpt-5.1",
-        snapshot="gpt-5.1-2025-11-13",
-        efforts=("none", "low", "medium", "high"),
-        default_effort="none",
-        shutdown_date=_NEXT_END,
-    ),
-    ModelProfile(name="gpt-5.2", snapshot="gpt-5.2-2025-12-11", default_effort="none"),
-    ModelProfile(name="gpt-5.2-pro", snapshot="gpt-5.2-pro-2025-12-11", efforts=_PRO, tiers=()),
-    ModelProfile(
-        name="gpt-5.3-codex",
-        snapshot="gpt-5.3-codex",
-        efforts=("low", "medium", "high", "xhigh"),
-        verbosities=("medium",),
-        has_phase=True,
-        takes_system=False,
-        tiers=_PRIORITY,
-        shutdown_date=_NEXT_END,
-    ),
-    _5_4,
-    replace(
-        _5_4,
-        name="gpt-5.4-mini",
-        snapshot="gpt-5.4-mini-2026-03-17",
-        image_details=_MOST_DETAILS,
-    ),
-    replace(
-        _5_4,
-        name="gpt-5.4-nano",
-        snapshot="gpt-5.4-nano-2026-03-17",
-        image_details=_MOST_DETAILS,
-        lacks_tools=_5_4.lacks_tools | {"tool_search"},
-        tiers=_FLEX,
-        shutdown_date=_NEXT_END,
-    ),
-    replace(
-        _5_4,
-        name="gpt-5.4-pro",
-        snapshot="gpt-5.4-pro-2026-03-05",
-        efforts=_PRO,
-        tiers=_FLEX,
-        default_effort="medium",
-    ),
-    _5_5,
-    replace(
-        _5_5,
-        name="gpt-5.5-pro",
-        snapshot="gpt-5.5-pro-2026-04-23",
-        efforts=_PRO,
-        default_effort="high",
-        streams=False,
-        tiers=_FLEX,
-    ),
-    _5_6,
-    replace(_5_6, name="gpt-5.6-sol"),
-    replace(_5_6, name="gpt-5.6-terra", snapshot="gpt-5.6-terra", tiers=_USUAL_TIERS),
-    replace(_5_6, name="gpt-5.6-luna", snapshot="gpt-5.6-luna", tiers=_USUAL_TIERS),
-    _6,
-    replace(_6, name="gpt-6-luna", snapshot="gpt-6-luna"),
-    replace(
-        _6, name="gpt-6-astra", snapshot="gpt-6-astra", efforts=_ALWAYS_REASONING, tiers=_EVERY_TIER
-    ),
-    replace(_6, name="gpt-6.1-terra", snapshot="gpt-6.1-terra"),
-    replace(
-        _6, name="gpt-6.1-sol", snapshot="gpt-6.1-sol", efforts=_ALWAYS_REASONING, tiers=_EVERY_TIER
-    ),
-    replace(
-        _6,
-        name="gpt-6.2-sol",
-        snapshot="gpt-6.2-sol",
-        efforts=_ALWAYS_REASONING,
-        tiers=("priority", "ultrafast"),
-    ),
-    replace(
-        _6,
-        name="gpt-6.2-astra",
-        snapshot="gpt-6.2-astra",
-        efforts=_ALWAYS_REASONING,
-        tiers=_PRIORITY,
-    ),
-    _CODEX,
-    replace(
-        _CODEX,
-        name="gpt-5.1-codex",
-        snapshot="gpt-5.1-codex",
-        summaries=_EVERY_SUMMARY,
-        lacks_tools=_LACKED,
-    ),
-)
+
+*_PROFILES, _UNKNOWN = _read_profiles()
 
 
 def iter_profiles() -> Iterator[ModelProfile]:
@@ -249,13 +107,4 @@ def plain_name(model: str) -> str:
 
 def profile_for_unknown(model: str) -> ModelProfile:
     """Return a profile that refuses nothing, for an id that is not in the table."""
-    return replace(
-        _5_6,
-        name=model,
-        snapshot=model,
-        efforts=("none", "minimal", *_ALWAYS_REASONING),
-        has_phase=False,
-        takes_sampling=True,
-        default_context="current_turn",
-        keeps_cache=False,
-    )
+    return replace(_UNKNOWN, name=model, snapshot=model)

@@ -3,7 +3,8 @@
 Source: the keys of recorded GPT-5 responses, and the tools in them.
 """
 
-from typing import Any
+import json
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from gpt5_simulator._json import Json, is_object, object_at, objects_in
@@ -12,49 +13,9 @@ from gpt5_simulator._responses.output import Output
 from gpt5_simulator._responses.usage import build_tool_usage
 
 
-# Parameters that a response repeats, with their values where a request leaves them out.
-_ECHOED: dict[str, Any] = {
-    "instructions": None,
-    "max_output_tokens": None,
-    "max_tool_calls": None,
-    "metadata": {},
-    "parallel_tool_calls": True,
-    "previous_response_id": None,
-    "prompt_cache_key": None,
-    "prompt_cache_retention": None,
-    "safety_identifier": None,
-    "store": True,
-    "temperature": 1.0,
-    "tool_choice": "auto",
-    "top_logprobs": 0,
-    "top_p": 1.0,
-    "truncation": "disabled",
-    "user": None,
-}
-_TOOL_DEFAULTS: dict[str, Json] = {
-    "web_search": {
-        "return_token_budget": "default",
-        "search_content_types": ["text"],
-        "search_context_size": "medium",
-    },
-    "web_search_preview": {"search_content_types": ["text"], "search_context_size": "medium"},
-    "file_search": {
-        "filters": None,
-        "max_num_results": 20,
-        "ranking_options": {"ranker": "auto", "score_threshold": 0.0},
-    },
-    "image_generation": {
-        "background": "auto",
-        "moderation": "auto",
-        "n": 1,
-        "output_compression": 100,
-        "output_format": "png",
-        "quality": "auto",
-        "size": "auto",
-    },
-    "mcp": {"allowed_tools": None, "headers": None, "require_approval": "always"},
-    "tool_search": {"description": None, "parameters": None},
-}
+# The parameters that a response repeats, and the settings of tools, with their values where a request leaves them out.
+_DEFAULTS: Json = json.loads(Path(__file__).with_name("defaults.json").read_text("utf-8"))
+_ECHOED, _TOOL_DEFAULTS = _DEFAULTS["parameters"], _DEFAULTS["tools"]
 _PLACE = {"city": None, "country": None, "region": None, "timezone": None}
 _HIDDEN = "<redacted>"
 
