@@ -47,7 +47,8 @@ class AgentSettings(TypedDict, total=False):
         window: How much the model reads, so that a long run is compacted.
         redact: Takes secrets out of what is shown of tools.
         log: Where runs are written: a `run_log.RunLog`.
-        snapshot_key: The key that the snapshot of a run that waits is signed with, at least 16 bytes. Without one a run can be resumed within this process alone.
+        snapshot_key: The key that the snapshot of a run that waits is signed with, at least 16 bytes. Without one a run can be
+            resumed within this process alone.
         snapshot_seconds: How long such a snapshot is valid; a day. That of a run with `steps` always is.
         emit_intermediate_thoughts: Whether events show thoughts and what the model says around tool calls; False.
         emit_reasoning: Whether events show what the model thinks, as `ShowReasoning`; False.
@@ -91,9 +92,11 @@ class RunOptions[Deps](TypedDict, total=False):
         session: Where the conversation is loaded from and saved to, in the place of `history`.
         deps: What tools get by their `Context`.
         cancelled: An event, or a function that returns true, once nobody wants the run any more.
-        resume: What a run goes on from that has waited for a person: `waiting` of its result, or the snapshot in it. With a session that is not needed.
+        resume: What a run goes on from that has waited for a person: `waiting` of its result, or the snapshot in it. With a session
+            that is not needed.
         decisions: What the person has decided about the calls that wait: true or false for all, or for each by its id.
-        steps: Where `arun` and `astream` have calls of models, tools and guardrails recorded, so that a run that was cut short can be played again; see `Steps`. Not beside a session.
+        steps: Where `arun` and `astream` have calls of models, tools and guardrails recorded, so that a run that was cut
+            short can be played again; see `Steps`. Not beside a session.
     """
 
     history: Iterable[object]
