@@ -1,12 +1,16 @@
 import re
 from pathlib import Path
 
+import pytest
+
 
 README = Path(__file__).parent.parent / "README.md"
+PAGES = sorted((README.parents[2] / "docs" / "agent-driver").glob("*.md"))
 
 
-def test_the_example_in_the_readme_runs():
-    examples = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+@pytest.mark.parametrize("page", [README, *PAGES], ids=lambda page: page.name)
+def test_the_examples_of_a_page_run(page):
+    examples = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     assert examples
     for example in examples:
-        exec(compile(example, str(README), "exec"), {"__name__": "example"})
+        exec(compile(example, str(page), "exec"), {"__name__": "example"})
