@@ -12,13 +12,20 @@ langchain-core 1.0, `types/responses` of openai 3.54; docs/contracts/openai-gpt5
 
 import base64
 import binascii
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Self, cast
 
-from stream_text import MAX_SIGNATURE_BYTES, find_media_type, read_member, render_omission
+from stream_text import (
+    MAX_SIGNATURE_BYTES,
+    find_media_type,
+    is_list,
+    is_object,
+    read_member,
+    render_omission,
+)
 
 
 type Part = dict[str, Any]
@@ -91,9 +98,9 @@ def is_media(value: object) -> bool:
 
 def are_own_parts(content: object) -> bool:
     """Return whether content is a list of parts, none of them in the shape of another API."""
-    if not isinstance(content, list):
+    if not is_list(content):
         return False
-    kinds = {kind_of(part) for part in cast("list[object]", content) if not isinstance(part, str)}
+    kinds = {kind_of(part) for part in content if not isinstance(part, str)}
     return kinds.isdisjoint({"text", *_KINDS} - {*_OWN_KINDS})
 
 
@@ -111,10 +118,9 @@ def media_part(part: object) -> Part:
 
 def _further(part: object) -> Part:
     """Return all members of a part that already has the API's own shape; none of any other part."""
-    if not isinstance(part, Mapping) or kind_of(cast("object", part)) not in _OWN_KINDS:
+    if not is_object(part) or kind_of(part) not in _OWN_KINDS:
         return {}
-    members = cast("Mapping[str, Any]", part).items()
-    return {name: value for name, value in members if value is not None}
+    return {name: value for name, value in part.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Repair of values that JSON allows and other formats can't carry: halves of characters, NaN and infinity, endless nesting."""
 
 import math
-from typing import Any, cast
+from typing import Any
 
 from stream_text import MAX_DEPTH
 
@@ -42,26 +42,24 @@ def whole_characters(value: Any, *, max_depth: int = MAX_DEPTH) -> Any:
             return value if math.isfinite(value) else None
         case list() | dict() if max_depth <= 0:
             return None
-        case list():
-            parts = cast("list[object]", value)
+        case [*parts]:
             return [whole_characters(part, max_depth=max_depth - 1) for part in parts]
-        case dict():
-            members = cast("dict[str, object]", value).items()
+        case {**members}:
             return {
                 whole_characters(name): whole_characters(part, max_depth=max_depth - 1)
-                for name, part in members
+                for name, part in members.items()
             }
         case _:
             return value
 
 
-def is_too_deep(value: object, max_depth: int = MAX_DEPTH) -> bool:
+def is_too_deep(value: Any, max_depth: int = MAX_DEPTH) -> bool:
     """Return whether lists and objects nest deeper than `max_depth` levels."""
     match value:
-        case list():
-            inner = cast("list[object]", value)
-        case dict():
-            inner = cast("dict[str, object]", value).values()
+        case [*inner]:
+            pass
+        case {**members}:
+            inner = members.values()
         case _:
             return False
     return max_depth <= 0 or any(is_too_deep(part, max_depth - 1) for part in inner)

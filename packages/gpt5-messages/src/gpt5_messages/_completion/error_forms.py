@@ -10,11 +10,12 @@ beside it (OpenRouter's `metadata.raw`). Which server has which: docs/supported.
 import json
 import re
 from ast import literal_eval
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from html import unescape
-from typing import Any, cast
+from typing import Any
 
 from gpt5_messages._json import mapping
+from stream_text import is_list, is_object
 
 
 _MOST_LEVELS = 8  # forms inside forms: a gateway's text, its upstream's error, that one's list
@@ -72,10 +73,10 @@ def is_error(body: Mapping[str, Any]) -> bool:
 def _read(value: object, levels: int) -> dict[str, str]:
     if isinstance(value, str):
         return _of_text(value.strip(), levels)
-    if levels and isinstance(value, list | tuple):
-        return _of_list(cast("list[object]", value), levels - 1)
-    if levels and isinstance(value, Mapping):
-        return _of_mapping(cast("Mapping[str, Any]", value), levels - 1)
+    if levels and is_list(value):
+        return _of_list(value, levels - 1)
+    if levels and is_object(value):
+        return _of_mapping(value, levels - 1)
     return {}
 
 
@@ -97,9 +98,9 @@ def _of_text(text: str, levels: int) -> dict[str, str]:
 
 def _is_told(value: object) -> bool:
     """Return whether a value that is quoted in a text is an upstream's error, or a list of such."""
-    if isinstance(value, Mapping):
-        return not _TOLD.isdisjoint(cast("Mapping[str, Any]", value))
-    return isinstance(value, list) and any(map(_is_told, cast("list[object]", value)))
+    if is_object(value):
+        return not _TOLD.isdisjoint(value)
+    return is_list(value) and any(map(_is_told, value))
 
 
 def _value_at(text: str, start: int) -> tuple[object, int]:
@@ -115,7 +116,7 @@ def _value_at(text: str, start: int) -> tuple[object, int]:
         return None, start
 
 
-def _of_list(entries: list[object], levels: int) -> dict[str, str]:
+def _of_list(entries: Sequence[object], levels: int) -> dict[str, str]:
     """Read all entries, each behind the name of its field; code and field are those of the first that has one."""
     found = [_read(entry, levels) for entry in entries]
     messages = [
@@ -149,9 +150,9 @@ def _of_mapping(value: Mapping[str, Any], levels: int) -> dict[str, str]:
     if code:
         own["code"] = code
     for place in _PLACES:
-        if isinstance(steps := value.get(place), list | tuple):
-            keys = cast("list[object]", value.get("keys") or [])  # those that zod does not know
-            names = [str(step) for step in (*cast("list[object]", steps), *keys[:1])]
+        if is_list(steps := value.get(place)):
+            keys: Sequence[object] = value.get("keys") or []  # those that zod does not know
+            names = [str(step) for step in (*steps, *keys[:1])]
             if names := names[1:] if names[:1] == ["body"] else names:
                 own["param"] = ".".join(names)
     return own | found
@@ -172,10 +173,9 @@ def _iter_held(value: Mapping[str, Any]) -> Iterator[object]:
 
 def _by_field(name: str, held: object) -> object:
     """Return pydantic's form of an error that is a list of texts under the field's name; anything else as it is."""
-    texts = cast("list[object]", held) if isinstance(held, list) else []
-    if not texts or not all(isinstance(text, str) for text in texts):
-        return cast("object", held)
-    return {"loc": [name], "msg": "; ".join(map(str, texts))}
+    if not is_list(held) or not held or not all(isinstance(text, str) for text in held):
+        return held
+    return {"loc": [name], "msg": "; ".join(held)}
 
 
 def _short(value: object) -> str:

@@ -6,12 +6,12 @@ Source: docs/evidence/responses-api.md, R33 and R35.
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from gpt5_messages._json import count, iter_mappings, mapping, text_at, text_or_none, type_of
 from gpt5_messages._kinds import CALL_ARGUMENTS, KINDS
 from gpt5_messages._media import seen_type
-from stream_text import MOST_COUNTED
+from stream_text import MOST_COUNTED, is_list
 
 
 type _Item = Mapping[str, Any]
@@ -186,8 +186,7 @@ def _lines(values: Iterable[object]) -> str:
 
 
 def _texts(value: object) -> list[str]:
-    texts = cast("list[object]", value) if isinstance(value, list) else []
-    return [text for text in texts if isinstance(text, str)]
+    return [text for text in value if isinstance(text, str)] if is_list(value) else []
 
 
 def _read_web_search(item: _Item) -> tuple[str, str, str]:

@@ -15,7 +15,7 @@ from gpt5_messages._json import (
 from gpt5_messages._kinds import CALL_ARGUMENTS
 from gpt5_messages._members import wrong_kind
 from gpt5_messages._text import whole_characters
-from stream_text import CallIds
+from stream_text import CallIds, is_list, is_object
 
 from .failures import error_details
 from .hosted import read_tool_usage
@@ -141,8 +141,8 @@ def read_usage(usage: object) -> Usage | None:
 
 
 def _as_mapping(response: object) -> Mapping[str, Any]:
-    if isinstance(response, Mapping):
-        return cast("Mapping[str, Any]", response)
+    if is_object(response):
+        return response
     if isinstance(response, _Model):
         return response.model_dump(exclude_unset=True)
     raise wrong_kind("response", "a mapping or an SDK model", response)
@@ -201,8 +201,7 @@ def read_tool_call(item: Item) -> ToolCall | None:
 def _with_text_arguments(item: Item) -> Item:
     """Return a call with its arguments as text, as the API takes it back, if they are an object; anything else as it is."""
     key = CALL_ARGUMENTS.get(type_of(item), "")
-    is_object = isinstance(item.get(key), Mapping)
-    return {**item, key: argument_text(item[key]) or "{}"} if is_object else item
+    return {**item, key: argument_text(item[key]) or "{}"} if is_object(item.get(key)) else item
 
 
 def iter_output(body: Mapping[str, Any]) -> Iterator[Item]:
@@ -221,7 +220,7 @@ def with_parts(item: Item) -> Item:
     kind = type_of(item) or {"assistant": "message"}.get(text_at(item, "role"))
     if kind != "message" or not content:
         return item
-    parts: list[object] = cast("list[object]", content) if isinstance(content, list) else [content]
+    parts = content if is_list(content) else [content]
     whole = {**item, "type": "message", "content": list(map(_as_part, parts))}
     return item if whole == item else whole
 

@@ -10,14 +10,14 @@ parts of the content; messages of AG-UI; chat completions from before there were
 Source: histories written by openai-agents 0.24, pydantic-ai-slim 2.68 and langchain-openai 1.7; the types of ai 6.0.326 (npm) and ag-ui-protocol 1.0.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
 from gpt5_messages._completion.values import Completion, Item
 from gpt5_messages._media import are_own_parts
 from gpt5_messages._members import has_member, wrong_kind
-from stream_text import CallIds, MessageError, read_member
+from stream_text import CallIds, MessageError, is_list, is_object, read_member
 
 from .items import MessageItem, OtherItem, ReasoningItem, ToolCallItem, ToolOutputItem
 from .messages import iter_results, read_calls, read_content, read_role
@@ -88,8 +88,9 @@ def list_messages(messages: object) -> list[object]:
     Raises:
         MessageError: If they are not a list.
     """
-    if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Iterable):
-        raise wrong_kind("messages", "a list of messages", cast("object", messages))
+    is_one = isinstance(messages, str | bytes) or is_object(messages)
+    if is_one or not isinstance(messages, Iterable):
+        raise wrong_kind("messages", "a list of messages", messages)
     return list(cast("Iterable[object]", messages))
 
 
@@ -236,11 +237,11 @@ def _read_item(value: object) -> Item | None:
     has_role = kind in ("message", "reasoning", "additional_tools")
     if not has_role and has_member(value, "role", "tool_calls"):
         return None
-    if isinstance(value, Mapping):
-        return cast("Item", value)
-    dump = getattr(value, "model_dump", None)
+    if is_object(value):
+        return value
+    dump: Callable[..., Item] | None = getattr(value, "model_dump", None)
     # Without the fields that the official client fills in itself, which never were on the wire.
-    return cast("Item", dump(mode="json", exclude_unset=True)) if callable(dump) else None
+    return dump(mode="json", exclude_unset=True) if callable(dump) else None
 
 
 def _is_plain(value: object) -> bool:
@@ -260,8 +261,7 @@ def _validate_blocks(message: object, field: str) -> None:
         raise wrong_kind(f"{field}.parts", expected, parts)
     for name, kind_name in (("blocks", "block_type"), ("parts", "type")):
         blocks = read_member(message, name)
-        listed = cast("list[object]", blocks if isinstance(blocks, list) else [])
-        for index, block in enumerate(listed):
+        for index, block in enumerate(blocks if is_list(blocks) else ()):
             if read_member(block, kind_name) not in _IN_CONTENT:
                 raise wrong_kind(f"{field}.{name}[{index}]", "a text, or a part of content", block)
 
@@ -284,14 +284,14 @@ def _langchain_role(message: object) -> str | None:
 
 def _from_langchain(message: object, role: str) -> dict[str, Any]:
     dumped = read_member(message, "data")
-    held = cast("object", dumped) if isinstance(dumped, Mapping) else message
+    held = dumped if is_object(dumped) else message
     names = ("content", "tool_calls", "tool_call_id", "name")
     members = {name: read_member(held, name) for name in names if has_member(held, name)}
     # langchain keeps the further fields of chat completions here, as they came.
     further = read_member(held, "additional_kwargs")
     members |= {name: kept for name in _FURTHER if (kept := read_member(further, name)) is not None}
     broken = read_member(held, "invalid_tool_calls")
-    if isinstance(broken, list) and broken:
+    if is_list(broken) and broken:
         # Calls whose arguments langchain could not parse.
-        members["tool_calls"] = [*(members.get("tool_calls") or ()), *cast("list[object]", broken)]
+        members["tool_calls"] = [*(members.get("tool_calls") or ()), *broken]
     return {"role": read_member(held, "role") or role, **members}

@@ -135,5 +135,5 @@ def _changeable(value: object) -> object:
 @cache
 def _field_names(kind: Any) -> tuple[str, ...] | None:
     """Return the names of the fields of a frozen dataclass; None for any other class."""
-    is_frozen = is_dataclass(kind) and cast("Any", kind).__dataclass_params__.frozen
+    is_frozen = is_dataclass(kind) and getattr(kind, "__dataclass_params__").frozen  # noqa: B009 - no type knows it
     return tuple(field.name for field in fields(kind)) if is_frozen else None

@@ -1,11 +1,11 @@
 """Readers for the messages of a conversation, whose shape depends on their platform."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from collections.abc import Iterator
+from typing import Any
 
 from gpt5_messages._media import kind_of, word
 from gpt5_messages._members import wrong_kind
-from stream_text import MessageError, read_member, read_written_call
+from stream_text import MessageError, is_list, read_member, read_written_call
 
 from .parts import CALL_KINDS, RESULT_KINDS, written_data
 
@@ -23,12 +23,11 @@ def read_calls(message: object, *, field: str) -> list[dict[str, Any]]:
         MessageError: If one of them is not a tool call.
     """
     calls = read_member(message, "tool_calls", "toolCalls") or ()
-    if not isinstance(calls, (list, tuple)):
+    if not is_list(calls):
         raise wrong_kind(f"{field}.tool_calls", "a list", calls)
     if calls:
         return [
-            _read_call(call, f"{field}.tool_calls[{index}]")
-            for index, call in enumerate(cast("Sequence[object]", calls))
+            _read_call(call, f"{field}.tool_calls[{index}]") for index, call in enumerate(calls)
         ]
     if (legacy := read_member(message, "function_call")) is not None:
         return [_read_call(legacy, f"{field}.function_call")]
@@ -73,12 +72,11 @@ def read_content(message: object) -> object:
         read_member(message, name) for name in ("content", "refusal", "audio", "images")
     )
     spoken = None if audio is None else read_member(audio, "transcript") or {"type": "audio"}
-    beside = cast("Sequence[object]", images) if isinstance(images, (list, tuple)) else ()
-    further = [*(part for part in (refusal, spoken) if part), *map(_to_part, beside)]
+    beside = map(_to_part, images if is_list(images) else ())
+    further = [*(part for part in (refusal, spoken) if part), *beside]
     if not further:
         return content
-    is_list = isinstance(content, (list, tuple))
-    said = cast("Sequence[object]", content) if is_list else (content,) if content else ()
+    said = content if is_list(content) else (content,) if content else ()
     return [*said, *further]
 
 
@@ -120,7 +118,7 @@ def _read_call(value: object, place: str) -> dict[str, Any]:
 
 
 def _iter_parts(content: object, field: str) -> Iterator[tuple[object, str]]:
-    if isinstance(content, (list, tuple)):
-        for index, part in enumerate(cast("Sequence[object]", content)):
+    if is_list(content):
+        for index, part in enumerate(content):
             if not isinstance(part, str):
                 yield part, f"{field}.content[{index}]"

@@ -1,12 +1,11 @@
 """The content of a message: a text, or parts of many kinds."""
 
 import json
-from collections.abc import Collection, Iterator, Sequence
-from typing import cast
+from collections.abc import Collection, Iterator
 
 from gpt5_messages._media import CACHE_MARK, Part, kind_of, media_part
 from gpt5_messages._members import has_member, wrong_kind
-from stream_text import MessageError, read_member
+from stream_text import MessageError, is_list, read_member
 
 
 CALL_KINDS = frozenset({"custom_tool_call", "function_call", "tool-call", "tool_call", "tool_use"})
@@ -76,8 +75,7 @@ def is_plain_text(part: Part) -> bool:
 
 def are_approvals(content: object) -> bool:
     """Return whether content is parts that only say whether calls may be made."""
-    parts = cast("Sequence[object]", content if isinstance(content, (list, tuple)) else ())
-    return bool(parts) and all(kind_of(part) in _APPROVALS for part in parts)
+    return is_list(content) and bool(content) and all(kind_of(it) in _APPROVALS for it in content)
 
 
 def _iter_content(
@@ -88,8 +86,8 @@ def _iter_content(
     marked: bool = False,
 ) -> Iterator[object]:
     """Yield the parts of content: texts as plain texts, unless they are `marked`; anything else as it is."""
-    if isinstance(content, (list, tuple)):
-        for index, part in enumerate(cast("Sequence[object]", content)):
+    if is_list(content):
+        for index, part in enumerate(content):
             text = _text_or_part(part, f"{field}.content[{index}]", ignored)
             is_marked = marked and isinstance(text, str) and text and read_member(part, CACHE_MARK)
             yield part if is_marked else text

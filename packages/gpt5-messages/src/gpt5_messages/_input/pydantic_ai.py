@@ -3,13 +3,13 @@
 Source: `pydantic_ai.messages` of pydantic-ai-slim 2.68.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Any, cast
+from collections.abc import Iterator
+from typing import Any
 
 from gpt5_messages._completion.values import OPAQUE_KEY
 from gpt5_messages._media import is_media
 from gpt5_messages._members import has_member, wrong_kind
-from stream_text import MessageError, read_member
+from stream_text import MessageError, is_list, read_member
 
 from .parts import written_data
 
@@ -34,11 +34,11 @@ def iter_part_messages(parts: object, field: str) -> Iterator[dict[str, Any]]:
     Raises:
         MessageError: If they are not a list, or one cannot be read.
     """
-    if not isinstance(parts, list | tuple):
+    if not is_list(parts):
         raise wrong_kind(f"{field}.parts", "a list", parts)
     said: list[object] = []
     answer: dict[str, Any] = {"role": "assistant", "content": said, "tool_calls": []}
-    for index, part in enumerate(cast("Iterable[object]", parts)):
+    for index, part in enumerate(parts):
         place = f"{field}.parts[{index}]"
         kind = read_member(part, "part_kind")
         if not isinstance(kind, str):
@@ -114,26 +114,23 @@ def _iter_compaction(part: object) -> Iterator[dict[str, Any]]:
 
 def _returned(content: object) -> str | list[object]:
     """Return the result of a tool: images and files as they are, those inside other data right after it, and everything else as text."""
-    is_list = isinstance(content, list | tuple)
-    given = cast("list[object]", content) if is_list else [content]
     parts: list[object] = []
-    for value in given:
+    for value in content if is_list(content) else [content]:
         held: list[object] = []
         rest = _without_media(value, held)
         parts += held if value in held else [written_data(rest), *held]
     return parts if any(map(is_media, parts)) else written_data(content)
 
 
-def _without_media(value: object, held: list[object]) -> object:
+def _without_media(value: Any, held: list[object]) -> object:
     """Return data with a few words in place of each image or file in it; these are added to `held`."""
     if is_media(value):
         held.append(value)
         return f"(part {len(held)} after this)"
     match value:
-        case list() | tuple():
-            return [_without_media(inner, held) for inner in cast("list[object]", value)]
-        case dict():
-            members = cast("dict[str, object]", value).items()
-            return {name: _without_media(inner, held) for name, inner in members}
+        case [*parts]:
+            return [_without_media(inner, held) for inner in parts]
+        case {**members}:
+            return {name: _without_media(inner, held) for name, inner in members.items()}
         case _:
             return value

@@ -8,9 +8,9 @@ Source: https://html.spec.whatwg.org/multipage/server-sent-events.html section 9
 
 import json
 import re
-from typing import Any, cast
+from typing import Any
 
-from stream_text import MAX_DEPTH
+from stream_text import MAX_DEPTH, is_object
 
 
 type Event = dict[str, Any]
@@ -131,7 +131,7 @@ def parse_object(text: str) -> Event | None:
         return {**_parse_error(f"{path}: nests deeper than can be read"), "param": path}
     except ValueError:  # bad JSON, or a number that is too long
         return None
-    return cast("Event", value) if isinstance(value, dict) else None
+    return dict(value) if is_object(value) else None
 
 
 def _parse_event(data: str, name: str) -> list[Event]:
