@@ -83,8 +83,11 @@ def _read_profiles() -> Iterator[ModelProfile]:
     for row in json.loads(Path(__file__).with_name("profiles.json").read_text("utf-8")):
         rows[row["name"]] = rows.get(row.pop("like", ""), {}) | row
     for row in rows.values():
-        values = {key: tuple(value) if is_array(value) else value for key, value in row.items()}
-        yield ModelProfile(**values | {"lacks_tools": frozenset(row.get("lacks_tools", _LACKED))})
+        values: Json = {
+            key: tuple(value) if is_array(value) else value for key, value in row.items()
+        }
+        values["lacks_tools"] = frozenset(row.get("lacks_tools", _LACKED))
+        yield ModelProfile(**values)
 
 
 *_PROFILES, _UNKNOWN = _read_profiles()

@@ -1,12 +1,17 @@
-"""Commands whose options are the fields of a dataclass: each flag is written once, with its type, its limits and its help."""
+"""Commands whose options are the fields of a dataclass: each flag is written once, with its type, its limits and, in the docstring, its help."""
 
+import copy
 import dataclasses
 import importlib.metadata
 import inspect
+import re
 from collections.abc import Callable
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, cast, get_args, get_origin
 
 import typer
+
+
+_ENTRY = re.compile(r"^    (\w+): (.+(?:\n {5,}.+)*)", re.MULTILINE)
 
 
 def new_program(name: str, distribution: str, text: str) -> typer.Typer:
@@ -39,8 +44,8 @@ def new_program(name: str, distribution: str, text: str) -> typer.Typer:
 def add_command[T](app: typer.Typer) -> Callable[[Callable[[T], None]], Callable[[T], None]]:
     """Return a decorator that makes a function a command of `app`.
 
-    The function takes one argument, a dataclass, whose fields become the flags: their types, annotated with `typer.Option` or `typer.Argument`,
-    tell typer all it needs. The function's docstring is the command's help.
+    The function takes one argument, a dataclass, whose fields become the flags. Their types tell typer all it needs, where they have to be annotated with
+    `typer.Option` or `typer.Argument`; the help of each is its entry under `Attributes:`. The function's docstring is the command's help.
     """
 
     def add(run: Callable[[T], None]) -> Callable[[T], None]:
@@ -58,15 +63,29 @@ def _with_flags(run: Callable[[Any], None], options: type[Any]) -> Callable[...,
         run(options(**values))
 
     command.__doc__ = run.__doc__
-    fields = dataclasses.fields(options)
+    documented = (inspect.cleandoc(one.__doc__ or "") for one in reversed(options.__mro__))
+    helps = dict(entry for text in documented for entry in _ENTRY.findall(text))
+    parameters = [_parameter(one, helps.get(one.name, "")) for one in dataclasses.fields(options)]
     # typer reads both: the plain types from the annotations, all else from the signature.
-    command.__annotations__ = {field.name: field.type for field in fields}
-    setattr(command, "__signature__", inspect.Signature(list(map(_parameter, fields))))  # noqa: B010 - functions declare no such attribute
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
+    setattr(command, "__signature__", inspect.Signature(parameters))  # noqa: B010 - functions declare no such attribute
     return command
 
 
-def _parameter(field: dataclasses.Field[Any]) -> inspect.Parameter:
+def _parameter(field: dataclasses.Field[Any], text: str) -> inspect.Parameter:
+    kind, given = (
+        get_args(field.type) if get_origin(field.type) is Annotated else (field.type, None)
+    )
+    known = copy.copy(given or typer.Option())
+    known.help = known.help or " ".join(text.split())
+    if (
+        kind is bool and known.default is ...
+    ):  # without a flag's name typer would add one for its opposite
+        known.param_decls = (f"--{field.name.replace('_', '-')}",)
     is_required = field.default is dataclasses.MISSING
-    default = inspect.Parameter.empty if is_required else field.default
-    kind = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(field.name, kind, annotation=field.type, default=default)
+    return inspect.Parameter(
+        field.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        annotation=Annotated[(kind, known)],
+        default=inspect.Parameter.empty if is_required else field.default,
+    )

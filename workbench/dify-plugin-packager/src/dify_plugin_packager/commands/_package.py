@@ -23,37 +23,25 @@ _MB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageOptions:
-    """The options of the command line."""
+    """The options of the command line.
 
-    plugins: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Plugin folders, or names of folders in plugins/; by default this folder if it is a plugin, else all of plugins/. With --offline packages as well."
-        ),
-    ] = None
-    output: Annotated[Path, typer.Option(help="Where to write the packages.")] = Path("dist")
-    variant: Annotated[
-        str | None,
-        typer.Option(
-            help="Make a variant, as [tool.dify-host.variants] in a plugin's pyproject.toml describes it; by default of all plugins that have it."
-        ),
-    ] = None
-    offline: Annotated[
-        bool,
-        typer.Option("--offline", help="Put every wheel inside, so that no index is needed."),
-    ] = False
-    platform: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="With --offline: linux_x86_64 or linux_aarch64, or both by giving it twice; this machine's by default."
-        ),
-    ] = None
-    max_size: Annotated[
-        int,
-        typer.Option(
-            min=1, help="With --offline: the most MB (1024 x 1024 bytes) that a package may hold."
-        ),
-    ] = 50
+    Attributes:
+        plugins: Plugin folders, or names of folders in plugins/; by default this folder if it is a plugin, else all of plugins/. With
+            --offline packages as well.
+        output: Where to write the packages.
+        variant: Make a variant, as [tool.dify-host.variants] in a plugin's pyproject.toml describes it; by default of all plugins that
+            have it.
+        offline: Put every wheel inside, so that no index is needed.
+        platform: With --offline: linux_x86_64 or linux_aarch64, or both by giving it twice; this machine's by default.
+        max_size: With --offline: the most MB (1024 x 1024 bytes) that a package may hold.
+    """
+
+    plugins: Annotated[list[str] | None, typer.Argument()] = None
+    output: Path = Path("dist")
+    variant: str | None = None
+    offline: bool = False
+    platform: list[str] | None = None
+    max_size: Annotated[int, typer.Option(min=1)] = 50
 
 
 def package_plugins(options: PackageOptions, judge: Refusals = lambda _: ()) -> None:
