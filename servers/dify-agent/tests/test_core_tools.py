@@ -11,7 +11,6 @@ from counting import counted_steps
 from dify_agent.compositor import NoLayerDeps
 from dify_agent.exceptions import AgentRunValidationError
 from dify_agent.layers.core_tools import (
-    DifyCoreToolsDeps,
     DifyCoreToolsLayer,
     DifyCoreToolsLayerConfig,
 )
@@ -51,7 +50,7 @@ def layer_of(*tools, caller=CALLER):
     context.bind(deps=NoLayerDeps())
     config = DifyCoreToolsLayerConfig.model_validate({"tools": tools})
     layer = DifyCoreToolsLayer.from_config(config)
-    layer.bind(deps=DifyCoreToolsDeps(execution_context=context))
+    layer.bind(deps=layer.deps_type(execution_context=context))
     return layer
 
 

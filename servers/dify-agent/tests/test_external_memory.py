@@ -15,7 +15,6 @@ from dify_agent.layers.execution_context import (
     DifyExecutionContextLayerConfig,
 )
 from dify_agent.layers.external_memory import (
-    ExternalMemoryDeps,
     ExternalMemoryLayer,
     ExternalMemoryLayerConfig,
 )
@@ -53,7 +52,7 @@ def layer_of(context=CONTEXT, **config):
     layer = ExternalMemoryLayer.from_config(
         ExternalMemoryLayerConfig.model_validate(TOOLS | config)
     )
-    layer.bind(deps=ExternalMemoryDeps(execution_context=known))
+    layer.bind(deps=layer.deps_type(execution_context=known))
     return layer
 
 

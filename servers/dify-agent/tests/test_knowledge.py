@@ -15,10 +15,8 @@ from dify_agent.layers.execution_context import (
     DifyExecutionContextLayerConfig,
 )
 from dify_agent.layers.knowledge import (
-    DifyKnowledgeDeps,
     DifyKnowledgeLayer,
     DifyKnowledgeLayerConfig,
-    DifyKnowledgeState,
 )
 
 
@@ -77,7 +75,7 @@ def layer_of(*sets, caller=CALLER, state=None, inner_api_url="http://api", **lim
     context.bind(deps=NoLayerDeps())
     config = DifyKnowledgeLayerConfig.model_validate({"sets": sets} | limits)
     layer = DifyKnowledgeLayer.from_config(config)
-    layer.bind(deps=DifyKnowledgeDeps(execution_context=context), runtime_state=state)
+    layer.bind(deps=layer.deps_type(execution_context=context), runtime_state=state)
     return layer
 
 
@@ -297,7 +295,10 @@ def test_the_state_of_dify_s_own_server_is_taken():
     result |= {"status": "empty", "retriever_resources": []}
     state = {"eager_config_fingerprint": "f", "eager_results": [result]}
 
-    assert DifyKnowledgeState.model_validate(state).eager_results[0].observation == "o"
+    assert (
+        DifyKnowledgeLayer.runtime_state_type.model_validate(state).eager_results[0].observation
+        == "o"
+    )
 
 
 async def test_it_needs_a_caller_and_an_api():

@@ -10,16 +10,13 @@ from dify_agent.compositor import (
     LayerSessionSnapshot,
 )
 from dify_agent.exceptions import AgentRunValidationError
-from dify_agent.layers.not_offered import (
-    NOT_OFFERED_LAYERS,
-    DifyConfigLayer,
-    DifyDriveLayer,
-    DifyShellLayer,
-)
+from dify_agent.layers.not_offered import NOT_OFFERED_LAYERS
 from dify_agent.protocol import RunComposition
 from dify_agent.runtime.layer_providers import create_default_layer_providers
 from dify_agent.runtime.runner import validate_composition
 
+
+_, DifyShellLayer, DifyConfigLayer, DifyDriveLayer = NOT_OFFERED_LAYERS
 
 NOTICE = "In this run there is no shell, and skills and files of the agent cannot be opened: do not say that you will use them."
 CONTEXT = {"tenant_id": "t", "agent_mode": "agent_app", "invoke_from": "web-app"}

@@ -9,11 +9,9 @@ from dify_agent.compositor import CompositorSessionSnapshot, LayerSessionSnapsho
 from dify_agent.layers.dify_plugin import DifyPluginLayerConfig, DifyPluginLLMLayerConfig
 from dify_agent.protocol import (
     CreateRunRequest,
-    CreateRunResponse,
     LayerExitSignals,
     RunComposition,
     RunLayerSpec,
-    RunStatusResponse,
 )
 
 
@@ -130,24 +128,3 @@ def test_an_unknown_intent_is_refused():
 def test_an_unknown_field_is_refused():
     with pytest.raises(ValidationError, match="plugin_daemon_api_key\n  Extra inputs"):
         CreateRunRequest.model_validate({"composition": {}, "plugin_daemon_api_key": "x"})
-
-
-def test_the_answers_are_json():
-    created = CreateRunResponse(run_id="run-1", status="queued")
-    assert created.model_dump(mode="json") == {"run_id": "run-1", "status": "queued"}
-    status = RunStatusResponse.model_validate(
-        {
-            "run_id": "run-1",
-            "status": "failed",
-            "created_at": "2026-05-25T00:00:00Z",
-            "error": "no",
-        }
-    )
-    assert status.model_dump(mode="json") == {
-        "run_id": "run-1",
-        "status": "failed",
-        "created_at": "2026-05-25T00:00:00Z",
-        "started_at": None,
-        "finished_at": None,
-        "error": "no",
-    }

@@ -9,8 +9,6 @@ from agent_server import command
 from ._settings import RENAMED_SETTINGS, DifyAgentSettings
 
 
-__all__ = ["app", "main"]
-
 _VERSION = command.version_option("dify-agent", "dify-agent")
 
 app = typer.Typer(

@@ -24,11 +24,6 @@ from ._limits import MAX_MODEL_REQUESTS
 from .dify_versions import DifyVersion
 
 
-__all__ = [
-    "RENAMED_SETTINGS",
-    "DifyAgentSettings",
-]
-
 RENAMED_SETTINGS: Final = {
     "DATABASE_URL": "DATABASE",
     "STORAGE_KEY": "STORAGE_KEYS",

@@ -8,10 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, Self, override
 
 
-__all__ = [
-    "METADATA_KEY",
-    "DifyVersion",
-]
+__all__ = ["DifyVersion"]
 
 
 METADATA_KEY: Final = "dify_version"

@@ -17,7 +17,6 @@ from dify_agent.layers.execution_context import (
     DifyExecutionContextLayerConfig,
 )
 from dify_agent.layers.gateway_llm import (
-    DifyGatewayLLMDeps,
     DifyGatewayLLMLayer,
     DifyGatewayLLMLayerConfig,
 )
@@ -54,7 +53,7 @@ def layer_of(config=LLM, context=CONTEXT, **settings):
     )
     known.bind(deps=NoLayerDeps())
     layer = DifyGatewayLLMLayer.from_config(DifyGatewayLLMLayerConfig.model_validate(config))
-    layer.bind(deps=DifyGatewayLLMDeps(execution_context=known))
+    layer.bind(deps=layer.deps_type(execution_context=known))
     return layer
 
 

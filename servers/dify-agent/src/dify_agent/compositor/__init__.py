@@ -5,14 +5,13 @@ for one run. Only a snapshot of the layers' states outlives the run.
 """
 
 from ._compositor import Compositor
-from ._config import FEW_MEMBERS, LayerConfig, LayerConfigInput, StrictModel
+from ._config import FEW_MEMBERS, LayerConfig, StrictModel
 from ._graph import LayerNode
 from ._layer import (
     EmptyRuntimeState,
     ExitIntent,
     Layer,
     LayerDeps,
-    LifecycleState,
     NoLayerDeps,
     Once,
     PlainLayer,
@@ -23,7 +22,7 @@ from ._layer import (
     do_once,
 )
 from ._provider import LayerProvider
-from ._run import CompositorRun, LayerRunSlot
+from ._run import CompositorRun
 from ._snapshot import MOST_LAYERS, CompositorSessionSnapshot, LayerSessionSnapshot
 
 
@@ -37,13 +36,10 @@ __all__ = [
     "ExitIntent",
     "Layer",
     "LayerConfig",
-    "LayerConfigInput",
     "LayerDeps",
     "LayerNode",
     "LayerProvider",
-    "LayerRunSlot",
     "LayerSessionSnapshot",
-    "LifecycleState",
     "NoLayerDeps",
     "Once",
     "PlainLayer",

@@ -23,17 +23,8 @@ from pydantic_ai import CallDeferred, ModelRetry, RunContext, Tool, ToolCallPart
 from dify_agent.compositor import EmptyRuntimeState, LayerConfig, NoLayerDeps, PlainLayer
 
 
-__all__ = [
-    "ASK_HUMAN_LAYER_TYPE_ID",
-    "QUESTION_VERSION",
-    "AskHumanLayer",
-    "AskHumanLayerConfig",
-    "HumanQuestion",
-]
+__all__ = ["AskHumanLayer", "AskHumanLayerConfig"]
 
-
-ASK_HUMAN_LAYER_TYPE_ID: Final = "dify.ask_human"
-"""Type id of the layer with the tool that asks a person."""
 
 QUESTION_VERSION: Final = 1
 """The version of the form of a `HumanQuestion`."""
@@ -190,7 +181,7 @@ class AskHumanLayer(PlainLayer[NoLayerDeps, AskHumanLayerConfig, EmptyRuntimeSta
         config: The bounds of a question.
     """
 
-    type_id: ClassVar[str] = ASK_HUMAN_LAYER_TYPE_ID
+    type_id: ClassVar[str] = "dify.ask_human"
 
     config: AskHumanLayerConfig = field(default_factory=AskHumanLayerConfig)
     _asked: dict[int, str | None] = field(

@@ -38,17 +38,8 @@ from .dify_plugin.configs import MOST_TOOLS, DifyPluginToolParameter, no_paramet
 from .execution_context import DifyExecutionContextLayer
 
 
-__all__ = [
-    "CORE_TOOLS_LAYER_TYPE_ID",
-    "DifyCoreToolConfig",
-    "DifyCoreToolsDeps",
-    "DifyCoreToolsLayer",
-    "DifyCoreToolsLayerConfig",
-]
+__all__ = ["DifyCoreToolsLayer", "DifyCoreToolsLayerConfig"]
 
-
-CORE_TOOLS_LAYER_TYPE_ID: Final = "dify.core.tools"
-"""Type id of the layer with the tools that Dify invokes."""
 
 # What the operation knows of its caller; it refuses anything more.
 _CALLER: Final = (
@@ -129,7 +120,7 @@ class DifyCoreToolsLayer(
         config: The tools, in the order in which the model sees them.
     """
 
-    type_id: ClassVar[str] = CORE_TOOLS_LAYER_TYPE_ID
+    type_id: ClassVar[str] = "dify.core.tools"
 
     config: DifyCoreToolsLayerConfig
 

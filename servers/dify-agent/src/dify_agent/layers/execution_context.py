@@ -21,15 +21,8 @@ from .dify_plugin.configs import DifyPluginLayerConfig
 from .dify_plugin.plugin_layer import DifyPluginLayer
 
 
-__all__ = [
-    "EXECUTION_CONTEXT_LAYER_TYPE_ID",
-    "DifyExecutionContextLayer",
-    "DifyExecutionContextLayerConfig",
-]
+__all__ = ["DifyExecutionContextLayer", "DifyExecutionContextLayerConfig"]
 
-
-EXECUTION_CONTEXT_LAYER_TYPE_ID: Final = "dify.execution_context"
-"""Type id of the layer with what Dify says of a run."""
 
 # Dify's inner API has no call without them.
 _CALLER: Final = ("user_id", "user_from", "app_id")
@@ -80,7 +73,7 @@ class DifyExecutionContextLayer(DifyPluginLayer):
         inner_api_key: The key of its inner part, a server's setting.
     """
 
-    type_id: ClassVar[str] = EXECUTION_CONTEXT_LAYER_TYPE_ID
+    type_id: ClassVar[str] = "dify.execution_context"
     config_type: ClassVar[type[LayerConfig]] = DifyExecutionContextLayerConfig
 
     config: DifyExecutionContextLayerConfig  # pyright: ignore[reportIncompatibleVariableOverride] - of its `config_type`, and never replaced

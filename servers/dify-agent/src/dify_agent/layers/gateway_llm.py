@@ -6,7 +6,7 @@ Source: docs/contracts/dify-agent.md, C70 and C71.
 """
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Final, override
+from typing import ClassVar, override
 
 import httpx
 from pydantic import Field
@@ -23,16 +23,7 @@ from .dify_plugin.configs import DifyPluginLLMLayerConfig
 from .execution_context import DifyExecutionContextLayer
 
 
-__all__ = [
-    "GATEWAY_LLM_LAYER_TYPE_ID",
-    "DifyGatewayLLMDeps",
-    "DifyGatewayLLMLayer",
-    "DifyGatewayLLMLayerConfig",
-]
-
-
-GATEWAY_LLM_LAYER_TYPE_ID: Final = "dify.gateway.llm"
-"""Type id of the layer with a model that Dify's API calls."""
+__all__ = ["DifyGatewayLLMLayer", "DifyGatewayLLMLayerConfig"]
 
 
 class DifyGatewayLLMLayerConfig(DifyPluginLLMLayerConfig):
@@ -65,7 +56,7 @@ class DifyGatewayLLMLayer(
         config: The plugin, the provider in it, the model and its settings.
     """
 
-    type_id: ClassVar[str] = GATEWAY_LLM_LAYER_TYPE_ID
+    type_id: ClassVar[str] = "dify.gateway.llm"
 
     config: DifyGatewayLLMLayerConfig
     _run_id: str | None = field(default=None, init=False, repr=False)

@@ -1,7 +1,7 @@
 """The layer that carries a conversation from one run to the next."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic_ai import ModelMessage
@@ -9,16 +9,7 @@ from pydantic_ai import ModelMessage
 from dify_agent.compositor import LayerConfig, NoLayerDeps, PlainLayer
 
 
-__all__ = [
-    "HISTORY_LAYER_TYPE_ID",
-    "HistoryLayer",
-    "HistoryLayerConfig",
-    "HistoryState",
-]
-
-
-HISTORY_LAYER_TYPE_ID: Final = "pydantic_ai.history"
-"""Type id of the layer with the conversation so far."""
+__all__ = ["HistoryLayer", "HistoryLayerConfig"]
 
 
 class HistoryLayerConfig(LayerConfig):
@@ -45,6 +36,6 @@ class HistoryLayer(PlainLayer[NoLayerDeps, HistoryLayerConfig, HistoryState]):
         config: An empty configuration.
     """
 
-    type_id: ClassVar[str] = HISTORY_LAYER_TYPE_ID
+    type_id: ClassVar[str] = "pydantic_ai.history"
 
     config: HistoryLayerConfig = field(default_factory=HistoryLayerConfig)

@@ -19,49 +19,17 @@ from agent_tooling import ResultBudget, invoke_error_text, parameters_error_text
 from dify_agent._inner_api import InnerApiClient, InnerApiError
 from dify_agent.compositor import LayerDeps, PlainLayer, RunStart, StepWork
 
-from ._knowledge_config import (
-    DifyKnowledgeLayerConfig,
-    KnowledgeCondition,
-    KnowledgeConditions,
-    KnowledgeDataset,
-    KnowledgeFiltering,
-    KnowledgeModel,
-    KnowledgeQuery,
-    KnowledgeRerankingModel,
-    KnowledgeRetrieval,
-    KnowledgeSet,
-)
+from ._knowledge_config import DifyKnowledgeLayerConfig, KnowledgeSet
 from ._knowledge_results import NO_RESULTS, render_results
 from .dify_plugin._prepared_tool import ShownResults, build_tool
 from .dify_plugin._secrets import ConfigSecrets
 from .execution_context import DifyExecutionContextLayer
 
 
-__all__ = [
-    "KNOWLEDGE_LAYER_TYPE_ID",
-    "KNOWLEDGE_TOOL_NAME",
-    "DifyKnowledgeDeps",
-    "DifyKnowledgeLayer",
-    "DifyKnowledgeLayerConfig",
-    "DifyKnowledgeState",
-    "KnowledgeAnswer",
-    "KnowledgeCondition",
-    "KnowledgeConditions",
-    "KnowledgeDataset",
-    "KnowledgeFiltering",
-    "KnowledgeModel",
-    "KnowledgeQuery",
-    "KnowledgeRerankingModel",
-    "KnowledgeRetrieval",
-    "KnowledgeSet",
-]
+__all__ = ["DifyKnowledgeLayer", "DifyKnowledgeLayerConfig"]
 
 
-KNOWLEDGE_LAYER_TYPE_ID: Final = "dify.knowledge_base"
-"""Type id of the layer with knowledge that Dify searches."""
-
-KNOWLEDGE_TOOL_NAME: Final = "knowledge_base_search"
-"""Name of the tool by which the model searches."""
+_TOOL_NAME: Final = "knowledge_base_search"
 
 _UNAVAILABLE: Final = "The knowledge base could not be searched just now."
 # What the operation knows of its caller; it refuses anything more.
@@ -145,7 +113,7 @@ class DifyKnowledgeLayer(
         config: What is searched, and who asks.
     """
 
-    type_id: ClassVar[str] = KNOWLEDGE_LAYER_TYPE_ID
+    type_id: ClassVar[str] = "dify.knowledge_base"
 
     config: DifyKnowledgeLayerConfig
 
@@ -221,7 +189,7 @@ class DifyKnowledgeLayer(
         return [
             build_tool(
                 invoke,
-                name=KNOWLEDGE_TOOL_NAME,
+                name=_TOOL_NAME,
                 description=_describe(list(sets.values())),
                 schema=_build_schema(list(sets)),
             )

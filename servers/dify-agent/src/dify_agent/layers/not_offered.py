@@ -15,17 +15,7 @@ from dify_agent.compositor import LayerConfig, LayerDeps, PlainLayer
 from .dify_plugin.plugin_layer import DifyPluginLayer
 
 
-__all__ = [
-    "NOT_OFFERED_LAYERS",
-    "DifyConfigLayer",
-    "DifyDriveLayer",
-    "DifyRuntimeLayer",
-    "DifyShellLayer",
-    "NotOfferedConfig",
-    "NotOfferedDeps",
-    "NotOfferedLayer",
-    "NotOfferedState",
-]
+__all__ = ["NOT_OFFERED_LAYERS", "NotOfferedLayer"]
 
 
 _NOTICE: Final = (

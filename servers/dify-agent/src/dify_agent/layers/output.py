@@ -15,16 +15,8 @@ from agent_tooling import find_findings, validate_schema
 from dify_agent.compositor import EmptyRuntimeState, LayerConfig, NoLayerDeps, PlainLayer
 
 
-__all__ = [
-    "OUTPUT_LAYER_TYPE_ID",
-    "OUTPUT_TOOL_NAME",
-    "OutputLayer",
-    "OutputLayerConfig",
-]
+__all__ = ["OutputLayer", "OutputLayerConfig"]
 
-
-OUTPUT_LAYER_TYPE_ID: Final = "dify.output"
-"""Type id of the layer with the shape of the answer."""
 
 OUTPUT_TOOL_NAME: Final = "final_output"
 """Name of the tool through which the model gives its answer; no other tool of the run may have it."""
@@ -68,7 +60,7 @@ class OutputLayer(PlainLayer[NoLayerDeps, OutputLayerConfig, EmptyRuntimeState])
         config: The shape.
     """
 
-    type_id: ClassVar[str] = OUTPUT_LAYER_TYPE_ID
+    type_id: ClassVar[str] = "dify.output"
 
     config: OutputLayerConfig
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Final, override
+from typing import Annotated, ClassVar, override
 
 from pydantic import FailFast, Field
 
@@ -15,15 +15,7 @@ from dify_agent.compositor import (
 )
 
 
-__all__ = [
-    "PROMPT_LAYER_TYPE_ID",
-    "PromptLayer",
-    "PromptLayerConfig",
-]
-
-
-PROMPT_LAYER_TYPE_ID: Final = "plain.prompt"
-"""Type id of the layer with plain text."""
+__all__ = ["PromptLayer", "PromptLayerConfig"]
 
 
 type _Texts = Annotated[list[str], FailFast()]
@@ -53,7 +45,7 @@ class PromptLayer(PlainLayer[NoLayerDeps, PromptLayerConfig, EmptyRuntimeState])
         config: The texts.
     """
 
-    type_id: ClassVar[str] = PROMPT_LAYER_TYPE_ID
+    type_id: ClassVar[str] = "plain.prompt"
 
     config: PromptLayerConfig
 

@@ -23,16 +23,8 @@ from dify_agent.compositor import (
 from stream_text import render_omission
 
 
-__all__ = [
-    "USER_PROMPT_LAYER_TYPE_ID",
-    "UserPromptFile",
-    "UserPromptLayer",
-    "UserPromptLayerConfig",
-]
+__all__ = ["UserPromptLayer", "UserPromptLayerConfig"]
 
-
-USER_PROMPT_LAYER_TYPE_ID: Final = "dify.user_prompt"
-"""Type id of the layer with what the user of an agent app says."""
 
 _LINKS: Final = {"image": ImageUrl, "audio": AudioUrl, "video": VideoUrl}
 _NO_SHELL: Final = "it can only be downloaded in a shell, and there is none here"
@@ -107,7 +99,7 @@ class UserPromptLayer(PlainLayer[NoLayerDeps, UserPromptLayerConfig, EmptyRuntim
         prompts: The text, if it is not blank, and the files; their base64 is not kept beside their bytes.
     """
 
-    type_id: ClassVar[str] = USER_PROMPT_LAYER_TYPE_ID
+    type_id: ClassVar[str] = "dify.user_prompt"
 
     prompts: Sequence[UserPrompt]
 

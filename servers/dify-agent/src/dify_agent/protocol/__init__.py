@@ -1,8 +1,7 @@
 """The messages between a client and the side that runs agents; safe to import on either."""
 
-from .events import (
+from ._events import (
     RUN_EVENT_ADAPTER,
-    BaseRunEvent,
     FileEvent,
     ModelRequestStartedEvent,
     RunCancelledEvent,
@@ -18,23 +17,18 @@ from .events import (
 )
 from .schemas import (
     CreateRunRequest,
-    CreateRunResponse,
     DeferredToolCall,
     DeferredToolResultsPayload,
     LayerExitSignals,
     ProtocolModel,
     RunComposition,
     RunLayerSpec,
-    RunStatus,
-    RunStatusResponse,
 )
 
 
 __all__ = [
     "RUN_EVENT_ADAPTER",
-    "BaseRunEvent",
     "CreateRunRequest",
-    "CreateRunResponse",
     "DeferredToolCall",
     "DeferredToolResultsPayload",
     "FileEvent",
@@ -47,8 +41,6 @@ __all__ = [
     "RunFailedEvent",
     "RunLayerSpec",
     "RunStartedEvent",
-    "RunStatus",
-    "RunStatusResponse",
     "RunSucceededEvent",
     "TerminalRunEvent",
     "TextDeltaEvent",

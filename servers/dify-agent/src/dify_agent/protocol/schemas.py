@@ -4,7 +4,6 @@ from collections import Counter
 from typing import Annotated, Literal, Self
 
 from pydantic import (
-    AwareDatetime,
     Field,
     JsonValue,
     SerializeAsAny,
@@ -23,20 +22,13 @@ from dify_agent.compositor import (
 
 __all__ = [
     "CreateRunRequest",
-    "CreateRunResponse",
     "DeferredToolCall",
     "DeferredToolResultsPayload",
     "LayerExitSignals",
     "ProtocolModel",
     "RunComposition",
     "RunLayerSpec",
-    "RunStatus",
-    "RunStatusResponse",
 ]
-
-
-type RunStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
-"""The status of a run; the last three are final."""
 
 
 class ProtocolModel(StrictModel):
@@ -146,35 +138,3 @@ class CreateRunRequest(ProtocolModel):
     session_snapshot: CompositorSessionSnapshot | None = None
     deferred_tool_results: DeferredToolResultsPayload | None = None
     on_exit: LayerExitSignals = Field(default_factory=LayerExitSignals)
-
-
-class CreateRunResponse(ProtocolModel):
-    """The answer to a request for a run.
-
-    Attributes:
-        run_id: The new run.
-        status: Its status.
-    """
-
-    run_id: str
-    status: RunStatus
-
-
-class RunStatusResponse(ProtocolModel):
-    """The status of a run.
-
-    Attributes:
-        run_id: The run.
-        status: Its status.
-        created_at: When it was requested.
-        started_at: When it began, if it has.
-        finished_at: When it ended, if it has.
-        error: Why it failed, if it has; without credentials.
-    """
-
-    run_id: str
-    status: RunStatus
-    created_at: AwareDatetime
-    started_at: AwareDatetime | None = None
-    finished_at: AwareDatetime | None = None
-    error: str | None = None

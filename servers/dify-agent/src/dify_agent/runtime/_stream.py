@@ -20,8 +20,8 @@ from pydantic_ai import (
     ToolReturnPart,
 )
 
+from dify_agent.layers.dify_plugin._prepared_tool import find_failure
 from dify_agent.layers.dify_plugin._secrets import ConfigSecrets
-from dify_agent.layers.dify_plugin.tools_layer import find_failure
 from dify_agent.protocol import (
     FileEvent,
     RunEvent,

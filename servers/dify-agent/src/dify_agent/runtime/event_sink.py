@@ -8,10 +8,7 @@ from typing import Protocol
 from dify_agent.protocol import RunEvent
 
 
-__all__ = [
-    "InMemoryRunEventSink",
-    "RunEventSink",
-]
+__all__ = ["InMemoryRunEventSink", "RunEventSink"]
 
 
 class RunEventSink(Protocol):

@@ -24,9 +24,7 @@ from dify_agent.layers.user_prompt import UserPromptLayer
 from dify_agent.plugin_daemon_transport import SilenceLimits
 
 
-__all__ = [
-    "create_default_layer_providers",
-]
+__all__ = ["create_default_layer_providers"]
 
 
 def create_default_layer_providers(

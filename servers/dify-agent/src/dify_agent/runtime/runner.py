@@ -74,12 +74,7 @@ from .layer_providers import create_default_layer_providers
 from .waiting import RunResumption, WaitingRun, WaitingState
 
 
-__all__ = [
-    "MAX_MODEL_REQUESTS",
-    "AgentRunRunner",
-    "ModelWrapper",
-    "validate_composition",
-]
+__all__ = ["AgentRunRunner", "validate_composition"]
 
 
 type _End = Callable[..., RunSucceededEvent | WaitingRun]

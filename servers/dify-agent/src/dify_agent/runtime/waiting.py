@@ -9,11 +9,7 @@ from pydantic_ai.usage import RunUsage
 from dify_agent.compositor import CompositorSessionSnapshot
 
 
-__all__ = [
-    "RunResumption",
-    "WaitingRun",
-    "WaitingState",
-]
+__all__ = ["RunResumption", "WaitingRun", "WaitingState"]
 
 
 class WaitingState(BaseModel):

@@ -11,7 +11,7 @@ from pydantic_ai.models import ModelRequestContext
 from agent_server.executor import Approval, InputRequest, RunResult
 from dify_agent.adapters.llm._messages import build_prompt_messages
 from dify_agent.adapters.llm._settings import build_tool
-from dify_agent.layers.dify_plugin.tools_layer import find_failure
+from dify_agent.layers.dify_plugin._prepared_tool import find_failure
 from dify_agent.protocol import RunEvent, TextDeltaEvent
 from run_log import RunFeed
 

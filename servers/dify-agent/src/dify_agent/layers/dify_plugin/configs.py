@@ -28,7 +28,6 @@ __all__ = [
     "DIFY_PLUGIN_LAYER_TYPE_ID",
     "DIFY_PLUGIN_LLM_LAYER_TYPE_ID",
     "DIFY_PLUGIN_TOOLS_LAYER_TYPE_ID",
-    "MOST_TOOLS",
     "DifyPluginCredentialValue",
     "DifyPluginLLMLayerConfig",
     "DifyPluginLayerConfig",

@@ -15,10 +15,7 @@ from .configs import DIFY_PLUGIN_LLM_LAYER_TYPE_ID, DifyPluginLLMLayerConfig
 from .plugin_layer import DifyPluginLayer
 
 
-__all__ = [
-    "DifyPluginLLMDeps",
-    "DifyPluginLLMLayer",
-]
+__all__ = ["DifyPluginLLMDeps", "DifyPluginLLMLayer"]
 
 
 class DifyPluginLLMDeps(LayerDeps):

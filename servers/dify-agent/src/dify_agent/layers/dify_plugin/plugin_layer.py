@@ -17,9 +17,7 @@ from .configs import DIFY_PLUGIN_LAYER_TYPE_ID, DifyPluginLayerConfig
 from .tool_client import DifyPluginDaemonToolClient
 
 
-__all__ = [
-    "DifyPluginLayer",
-]
+__all__ = ["DifyPluginLayer"]
 
 
 @dataclass(slots=True, eq=False)

@@ -31,7 +31,7 @@ from dify_agent.compositor import EmptyRuntimeState, LayerDeps, PlainLayer
 from dify_agent.exceptions import AgentRunValidationError
 from dify_agent.layers.not_offered import NotOfferedLayer
 
-from ._prepared_tool import TOOL_FAILURE_KEY, ShownResults, build_tool, find_failure
+from ._prepared_tool import ShownResults, build_tool
 from ._secrets import ConfigSecrets
 from ._tool_files import readable_files
 from .configs import (
@@ -45,12 +45,7 @@ from .plugin_layer import DifyPluginLayer
 from .tool_client import DifyPluginDaemonToolClient, DifyPluginToolClientError
 
 
-__all__ = [
-    "TOOL_FAILURE_KEY",
-    "DifyPluginToolsDeps",
-    "DifyPluginToolsLayer",
-    "find_failure",
-]
+__all__ = ["DifyPluginToolsDeps", "DifyPluginToolsLayer"]
 
 
 _BAD_REQUEST: Final = 400

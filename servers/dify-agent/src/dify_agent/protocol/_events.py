@@ -13,24 +13,6 @@ from dify_agent.compositor import CompositorSessionSnapshot
 from .schemas import DeferredToolCall, ProtocolModel
 
 
-__all__ = [
-    "RUN_EVENT_ADAPTER",
-    "BaseRunEvent",
-    "FileEvent",
-    "ModelRequestStartedEvent",
-    "RunCancelledEvent",
-    "RunEvent",
-    "RunFailedEvent",
-    "RunStartedEvent",
-    "RunSucceededEvent",
-    "TerminalRunEvent",
-    "TextDeltaEvent",
-    "ThinkingDeltaEvent",
-    "ToolCallEvent",
-    "ToolResultEvent",
-]
-
-
 def _now() -> datetime:
     return datetime.now(UTC)
 
