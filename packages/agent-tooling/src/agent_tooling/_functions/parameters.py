@@ -13,7 +13,6 @@ from typing import Annotated, Any, Final, Self, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.fields import FieldInfo
-from pydantic_core import ErrorDetails
 
 from agent_tooling._arguments import AcceptedArguments, RefusedArguments, ToolArguments
 from agent_tooling._context import Context
@@ -41,7 +40,7 @@ _SHOULD: Final = re.compile(r"^[A-Z][\w ]*? should ")
 _MISSING: Final = frozenset({"missing", "missing_argument"})
 _UNKNOWN: Final = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
 
-type _Finding = ErrorDetails
+type _Finding = Mapping[str, Any]  # one of pydantic's `ErrorDetails`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
