@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from referencing.exceptions import Unresolvable
 
 from agent_tooling import (
     AnswerSchema,
@@ -11,6 +12,7 @@ from agent_tooling import (
     RefusedArguments,
     Tool,
     find_findings,
+    validate_schema,
 )
 
 
@@ -213,3 +215,14 @@ def test_as_many_findings_are_looked_for_as_are_asked_for():
     assert len(find_findings({"items": {"type": "string"}}, wrong, most=3)) == 3
     # What was found before the steps ran out is a finding all the same.
     assert 0 < len(find_findings({"items": {"type": "string"}}, wrong, most_steps=110_000)) < 3_000
+
+
+def test_a_reference_that_may_lead_out_is_an_error_once_a_value_is_checked_by_it():
+    schema = {"properties": {"a": {"$ref": "https://elsewhere.example/a"}}}
+
+    with pytest.raises(DeclarationError, match="a place in the schema"):
+        validate_schema(schema, field="the schema")
+    validate_schema(schema, field="the schema", may_lead_out=True)
+    assert find_findings(schema, {"b": 1}) == []
+    with pytest.raises(Unresolvable):
+        find_findings(schema, {"a": 1})

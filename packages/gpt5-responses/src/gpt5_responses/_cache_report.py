@@ -12,7 +12,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import Any, cast
+from typing import Any
+
+from stream_text import is_list, is_object
 
 
 _LEAST_CACHED = 1_024  # tokens; nothing shorter is kept
@@ -141,7 +143,7 @@ class CacheWatch:
             diagnostics: The response's `prompt_cache_diagnostics`, if it has them.
         """
         given: object = request.get("input")
-        listed = cast("list[Mapping[str, Any]]", given) if isinstance(given, list) else []
+        listed = given if is_list(given) else ()
         sent = _Sent(
             _digest_parts(request),
             tuple(map(_digest, listed[:_MOST_ITEMS])),
@@ -202,9 +204,8 @@ def _digest(value: object) -> int:
     """Return a digest that only this process can compare: Python's own hash, which takes a tenth of the time of JSON and SHA on a long text."""
     if isinstance(value, str):
         return hash(value)
-    if isinstance(value, dict):
-        named = cast("dict[str, object]", value)
-        return hash(frozenset([(name, _digest(of)) for name, of in named.items()]))
-    if isinstance(value, list):
-        return hash(tuple([_digest(of) for of in cast("list[object]", value)]))
+    if is_object(value):
+        return hash(frozenset([(name, _digest(of)) for name, of in value.items()]))
+    if is_list(value):
+        return hash(tuple([_digest(of) for of in value]))
     return hash(value)

@@ -5,9 +5,10 @@ Source: `types/model.py` of openai 3.54.0: `shutdown_date` of an entry of `GET /
 
 from collections.abc import Mapping
 from datetime import date
-from typing import Any, cast
+from typing import Any
 
 from gpt5_payloads import profile_for
+from stream_text import is_list, is_object
 
 from ._calls.transport import TRANSPORT, Transport
 from ._settings.base_urls import AZURE_HOSTS
@@ -39,14 +40,11 @@ def read_shutdown_dates(models: Mapping[str, Any]) -> dict[str, str | None]:
     Malformed entries are skipped, since they must not make a check of credentials fail.
     """
     entries: object = models.get("data")
-    if not isinstance(entries, list):
-        return {}
     dates: dict[str, str | None] = {}
-    for entry in cast("list[object]", entries)[:_MOST_MODELS]:
-        members = cast("dict[str, object]", entry) if isinstance(entry, dict) else {}
-        name, day = members.get("id"), members.get("shutdown_date")
-        if isinstance(name, str) and "shutdown_date" in members and (day is None or _is_day(day)):
-            dates[name] = cast("str | None", day)
+    for entry in filter(is_object, entries[:_MOST_MODELS] if is_list(entries) else ()):
+        name, day = entry.get("id"), entry.get("shutdown_date")
+        if isinstance(name, str) and "shutdown_date" in entry and (day is None or _is_day(day)):
+            dates[name] = day
     return dates
 
 

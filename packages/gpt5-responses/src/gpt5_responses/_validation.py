@@ -1,9 +1,10 @@
 """Validation of credentials, with errors that may be shown to the person who typed them."""
 
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import Any
 
 from gpt5_messages import ResponseFailure
-from stream_text import InvalidJsonError, parse_json
+from stream_text import InvalidJsonError, is_object, parse_json
 
 from ._calls.transport import TRANSPORT, Transport
 from ._errors import (
@@ -114,7 +115,7 @@ def _sentence_of(said: str) -> str:
     return NOT_LOADED if is_not_loaded(said) else _REFUSED
 
 
-def _read_models(client: HttpClient, connection: Connection) -> dict[str, Any] | None:
+def _read_models(client: HttpClient, connection: Connection) -> Mapping[str, Any] | None:
     """Return the server's list of models; None if it has none, or answers with a web page.
 
     Raises:
@@ -128,10 +129,9 @@ def _read_models(client: HttpClient, connection: Connection) -> dict[str, Any] |
         raise
     except InvalidJsonError:
         return None
-    if not isinstance(answer, dict):
+    if not is_object(answer):
         return None
-    models = cast("dict[str, Any]", answer)
-    error = find_error(models)
+    error = find_error(answer)
     if error is not None:
         # Without the server's explanation, which must not be shown, but is logged.
         code = error.get("code") or error.get("type")
@@ -143,4 +143,4 @@ def _read_models(client: HttpClient, connection: Connection) -> dict[str, Any] |
         )
         failure.explanation = explanation(error.get("message", ""), connection.secrets)
         raise failure
-    return models
+    return answer

@@ -7,13 +7,14 @@ Source: docs/evidence/responses-api.md, R24; recorded background streams, their 
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, cast, override
+from typing import Any, override
 
 from gpt5_messages import StreamEvent
 from gpt5_responses._errors import ResponsesError, StreamInterruptedError
 from gpt5_responses._http.error_messages import INTERRUPTED
 from gpt5_responses._settings.connection import Connection
 from gpt5_responses._streams.reader import ResponseReader, terminal_type
+from stream_text import is_list, is_object
 
 
 RUNNING = ("queued", "in_progress")
@@ -90,11 +91,9 @@ class BackgroundReader(ResponseReader):
     def _take_items(self, response: Mapping[str, Any]) -> list[StreamEvent]:
         """Return the events of the finished items, up to the first unfinished one."""
         output: object = response.get("output")
-        items = cast("list[object]", output) if isinstance(output, list) else []
         events: list[StreamEvent] = []
-        for index, value in enumerate(items):
-            item = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-            if item.get("status") != "completed":
+        for index, item in enumerate(output if is_list(output) else ()):
+            if not is_object(item) or item.get("status") != "completed":
                 break
             done = {"type": "response.output_item.done", "output_index": index, "item": item}
             events += self.decoder.feed(done)
@@ -120,8 +119,8 @@ class BackgroundReader(ResponseReader):
         if isinstance(number, int):
             self.last_number = max(number, -1 if self.last_number is None else self.last_number)
         response = event.get("response")
-        if isinstance(response, dict):
-            self._note_response(cast("dict[str, Any]", response))
+        if is_object(response):
+            self._note_response(response)
         if event["type"] == "response.created":
             if self._has_started:  # a server without numbers begins again from its first event
                 return []
@@ -146,5 +145,5 @@ def _is_unexplained(event: Mapping[str, Any]) -> bool:
     if event["type"] != "response.failed":
         return False
     response: object = event.get("response")
-    failed = cast("dict[str, Any]", response) if isinstance(response, dict) else {}
-    return not (failed.get("error") or event.get("error"))
+    reason = response.get("error") if is_object(response) else None
+    return not (reason or event.get("error"))

@@ -6,7 +6,7 @@ Source: `resources/responses/` of openai 3.54.0 and the pages of OpenAI's API re
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from typing import Any, Literal
 from urllib.parse import urlencode
 
 from gpt5_messages import Completion, Item, MessageError, Usage, read_response
@@ -16,7 +16,7 @@ from gpt5_responses._http.client import Steps
 from gpt5_responses._http.error_answer import ErrorAnswer
 from gpt5_responses._http.error_messages import build_error, instead
 from gpt5_responses._http.request_body import unsendable
-from stream_text import InvalidJsonError, parse_json
+from stream_text import InvalidJsonError, is_list, is_object, parse_json
 
 from .fallback_requests import FallbackClient
 
@@ -303,9 +303,9 @@ def _object(content: bytes) -> Mapping[str, Any]:
         parsed = parse_json(content.decode(errors="replace"))
     except InvalidJsonError:
         raise UnexpectedResponseError(instead("something that is no JSON")) from None
-    if not isinstance(parsed, dict):
+    if not is_object(parsed):
         raise UnexpectedResponseError(instead("JSON that is no object"))
-    return cast("dict[str, Any]", parsed)
+    return parsed
 
 
 def _read_body(answer: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -334,16 +334,11 @@ def _read_compacted(answer: Mapping[str, Any]) -> Completion:
 
 def _read_items(answer: Mapping[str, Any]) -> InputItems:
     data = answer.get("data")
-    if not isinstance(data, list):
+    if not is_list(data):
         raise UnexpectedResponseError(instead("no list of items"))
-    items = tuple(
-        cast("dict[str, Any]", item)
-        for item in cast("list[object]", data)
-        if isinstance(item, dict)
-    )
     last = answer.get("last_id")
     return InputItems(
-        items=items,
+        items=tuple(filter(is_object, data)),
         has_more=answer.get("has_more") is True,
         last_id=last if isinstance(last, str) else None,
     )

@@ -3,7 +3,7 @@
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from gpt5_messages import without_marks
 from gpt5_payloads import wire_item
@@ -12,6 +12,7 @@ from gpt5_responses._http.error_answer import ErrorAnswer
 from gpt5_responses._http.request_body import WrittenItems, write_body
 from gpt5_responses._http.steps import Blocking, NetworkKind
 from gpt5_responses._settings.connection import Connection
+from stream_text import is_list
 
 from .fallbacks import find_fallbacks, is_all_open, is_in, relax, retried_sentence, words_for
 from .left_out import Fallback, LeftOut
@@ -164,10 +165,10 @@ class FallbackClient(HttpClient):
         except for OpenAI, without refusals among the parts.
         """
         items = request.get("input")
-        if not isinstance(items, (list, tuple)):
+        if not is_list(items):
             return request
         made_by = self.connection.reasoning_mark(model)
-        readable = without_marks(cast("Sequence[object]", items), made_by)
+        readable = without_marks(items, made_by)
         readable = readable if made_by is None else map(_said, readable)
         written = items.written if isinstance(items, WrittenItems) else None
         return {**request, "input": WrittenItems(readable, written)}

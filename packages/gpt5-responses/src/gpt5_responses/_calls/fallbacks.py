@@ -10,7 +10,7 @@ Source: docs/evidence/responses-api.md, R1 to R5 and R38.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from gpt5_messages import is_open_reasoning, without_reasoning
 from gpt5_payloads import wire_item
@@ -22,7 +22,6 @@ from .left_out import (
     Fallback,
     LeftOut,
     Request,
-    UnreadMedia,
     input_items,
 )
 from .unknown_parameters import find_unknown, leave_out, read_parameters
@@ -174,7 +173,7 @@ def is_in(request: Request, part: LeftOut) -> bool:
     if part.name == "without_reasoning_items":
         return is_all_open(request)
     if part.name in UNREAD:
-        return has_media(request, cast("UnreadMedia", part.name))
+        return has_media(request, part.name)
     value = read_parameters()[part.name].find_in(request)
     return part.value in value if part.value else value is not None
 

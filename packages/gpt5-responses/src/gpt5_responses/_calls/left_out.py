@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
+
+from stream_text import is_list
 
 
 type UnknownParameter = Literal[
@@ -61,7 +63,7 @@ class LeftOut:
 def input_items(request: Request) -> Sequence[dict[str, Any]]:
     """Return the items of a request's input; none where it is a text."""
     items = request.get("input")
-    return cast("list[dict[str, Any]]", items) if isinstance(items, list) else ()
+    return items if is_list(items) else ()
 
 
 @cache

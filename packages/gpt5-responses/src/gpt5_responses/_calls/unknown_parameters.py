@@ -6,10 +6,11 @@ Source: `unknown_parameters.toml`, the words of servers; docs/contracts/response
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from gpt5_payloads import build_request
 from gpt5_responses._http.error_answer import ErrorAnswer
+from stream_text import is_object
 
 from .left_out import MOST_CHARACTERS, Fallback, LeftOut, Request, read_table
 
@@ -35,7 +36,7 @@ class Parameter(NamedTuple):
         """Return its value in a request, None if there is none that may be left out."""
         value: Any = request
         for step in self.path.split("."):
-            value = cast("Any", value).get(step) if isinstance(value, Mapping) else None
+            value = value.get(step) if is_object(value) else None
         return value if value in (self.values or (value,)) else None
 
 

@@ -6,16 +6,17 @@ Source: `unread_media.toml`, the words of servers; docs/contracts/openai-gpt5-re
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from gpt5_messages import move_result_media
 from gpt5_payloads import omit_media, wire_item
 from gpt5_responses._http.error_answer import ErrorAnswer
+from stream_text import is_list, is_object
 
 from .left_out import MOST_CHARACTERS, LeftOut, Request, UnreadMedia, input_items, read_table
 
 
-UNREAD: Mapping[UnreadMedia, str] = {
+UNREAD: dict[UnreadMedia, str] = {
     "without_result_media": "images and files in the results of tools",
     "without_images": "images",
     "without_files": "files",
@@ -75,9 +76,8 @@ def _iter_media(request: Request) -> Iterator[tuple[str, str]]:
     for item in input_items(request):
         for place in ("content", "output"):
             parts = item.get(place)
-            for part in cast("list[Any]", parts if isinstance(parts, list) else []):
-                kind = cast("Any", part).get("type") if isinstance(part, Mapping) else None
-                if kind in _KINDS:
+            for part in filter(is_object, parts if is_list(parts) else ()):
+                if (kind := part.get("type")) in _KINDS:
                     yield place, _KINDS[kind]
 
 

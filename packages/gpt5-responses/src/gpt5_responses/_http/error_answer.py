@@ -10,10 +10,10 @@ import time
 from collections.abc import Mapping
 from email.utils import mktime_tz, parsedate_tz
 from random import Random
-from typing import Any, cast
+from typing import Any
 
 from gpt5_messages import SSEDecoder, read_error
-from stream_text import InvalidJsonError, parse_json
+from stream_text import InvalidJsonError, is_object, parse_json
 
 
 _FIRST_PAUSE_SECONDS = 0.5
@@ -59,7 +59,7 @@ class ErrorAnswer(Exception):  # noqa: N818  the server's answer, for which the 
         self.code = None if code == str(status_code) else code
         self.param = error.get("param")
         # What is in no known form is better shown as it is than not at all.
-        fields = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+        fields: Mapping[str, Any] = value if is_object(value) else {}
         is_unknown = any(fields.values()) and not (error and "error" in fields)
         self.message = error.get("message", text if is_unknown else "")
 

@@ -5,11 +5,11 @@ import math
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any, cast
+from typing import Any
 from uuid import uuid4
 
 from gpt5_responses._errors import InvalidRequestError
-from stream_text import MAX_DEPTH, GrowingMap
+from stream_text import MAX_DEPTH, GrowingMap, is_list, is_object
 
 
 _NAMED_LEVELS = 4  # such as `tools[0].parameters.properties`
@@ -78,9 +78,9 @@ def write_body(request: Mapping[str, Any]) -> RequestBody:
     """
     items = request.get("input")
     try:
-        if not isinstance(items, list):
+        if not is_list(items):
             return RequestBody((_write(request),))
-        held = items if isinstance(items, WrittenItems) else WrittenItems(cast("list[Any]", items))
+        held = items if isinstance(items, WrittenItems) else WrittenItems(items)
         before, after = _write({**request, "input": [_MARK]}).split(f'"{_MARK}"'.encode())
         written = held.written.map(_write_item, held)
     except (RecursionError, TypeError, ValueError):
@@ -122,19 +122,19 @@ def _write(value: object) -> bytes:
 
 
 def _strip_item(item: object, large: list[str]) -> object:
-    if not isinstance(item, Mapping):
+    if not is_object(item):
         return item
-    copy = dict(cast("Mapping[str, Any]", item))
+    copy = dict(item)
     for name, parts in copy.items():  # where messages and tool results have their files
-        if name in ("content", "output") and isinstance(parts, list):
-            copy[name] = [_strip_part(part, large) for part in cast("list[object]", parts)]
+        if name in ("content", "output") and is_list(parts):
+            copy[name] = [_strip_part(part, large) for part in parts]
     return copy
 
 
 def _strip_part(part: object, large: list[str]) -> object:
-    if not isinstance(part, Mapping):
+    if not is_object(part):
         return part
-    copy = dict(cast("Mapping[str, Any]", part))
+    copy = dict(part)
     for name, value in copy.items():
         if isinstance(value, str) and len(value) >= _LARGE_CHARACTERS and _is_plain(value):
             large.append(value)
@@ -205,8 +205,7 @@ def _iter_values(request: object) -> Iterator[tuple[Path, object]]:
 
 
 def _members(value: object) -> Iterator[tuple[str | int, object]]:
-    if isinstance(value, dict):
-        for name, inner in cast("dict[object, object]", value).items():
-            yield str(name), inner
-    elif isinstance(value, (list, tuple)):
-        yield from enumerate(cast("list[object]", value))
+    if is_object(value):
+        yield from ((str(name), inner) for name, inner in value.items())
+    elif is_list(value):
+        yield from enumerate(value)

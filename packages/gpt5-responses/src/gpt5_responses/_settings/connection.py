@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from gpt5_payloads import McpTokens
 from gpt5_responses._errors import SettingsError
-from stream_text import KnownSecrets, iter_header_secrets
+from stream_text import KnownSecrets, is_object, iter_header_secrets
 
 from . import base_urls
 from .base_urls import AZURE_HOSTS, DEFAULT_BASE_URL
@@ -252,12 +252,11 @@ def find_secrets(credentials: object) -> KnownSecrets:
     Args:
         credentials: The credentials of the plugin's form; anything but a mapping counts as the key itself.
     """
-    if not isinstance(credentials, Mapping):
+    if not is_object(credentials):
         return KnownSecrets((str(credentials or ""),))
-    given = cast("Mapping[str, object]", credentials)
-    names = _CREDENTIAL_NAMES
-    key, url = (str(given.get(name) or "").strip() for name in (names.api_key, names.base_url))
-    return _known(key, url, given.get("extra_headers"), given.get("mcp_tokens"))
+    names = (_CREDENTIAL_NAMES.api_key, _CREDENTIAL_NAMES.base_url)
+    key, url = (str(credentials.get(name) or "").strip() for name in names)
+    return _known(key, url, credentials.get("extra_headers"), credentials.get("mcp_tokens"))
 
 
 def _known(key: str, url: str, headers: object, tokens: object) -> KnownSecrets:

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import cast, override
+from typing import override
 
 from gpt5_responses._errors import SettingsError
-from stream_text import InvalidJsonError, parse_json
+from stream_text import InvalidJsonError, is_object, parse_json
 
 
 class SecretTexts[T](Mapping[str, T]):
@@ -51,8 +51,8 @@ def read_members(
     """
     if value is None:
         return ()
-    if isinstance(value, Mapping):
-        return list(cast("Mapping[object, object]", value).items())
+    if is_object(value):
+        return list(value.items())
     members = _decoded(value, field, example) if isinstance(value, str) else None
     if not isinstance(members, Members):
         raise SettingsError(

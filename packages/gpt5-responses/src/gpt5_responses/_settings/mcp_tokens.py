@@ -5,11 +5,10 @@ A label is not a secret, but the text in its place may be a misplaced token, so 
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import cast
 
 from gpt5_payloads import is_token_host
 from gpt5_responses._errors import SettingsError
-from stream_text import iter_header_secrets
+from stream_text import is_object, iter_header_secrets
 
 from .header_settings import Members, SecretTexts, read_members
 
@@ -67,8 +66,8 @@ def _read_token(value: object, number: int) -> Token:
 
 def _pairs(value: object) -> Sequence[tuple[object, object]]:
     """Return a label's members, duplicates included; a text alone counts as a token."""
-    if isinstance(value, Mapping):
-        return list(cast("Mapping[object, object]", value).items())
+    if is_object(value):
+        return list(value.items())
     return value if isinstance(value, Members) else [("token", value)]
 
 

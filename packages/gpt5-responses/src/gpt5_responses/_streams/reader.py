@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from gpt5_messages import (
     Completion,
@@ -33,7 +33,7 @@ from gpt5_responses._http.error_messages import (
 )
 from gpt5_responses._pricing import FindPrice, with_price
 from gpt5_responses._settings.connection import Connection
-from stream_text import InvalidJsonError, parse_json
+from stream_text import InvalidJsonError, is_list, is_object, parse_json
 
 from .time_limits import TimeLimits
 
@@ -336,16 +336,15 @@ def with_marks(completion: Completion, made_by: str | None) -> Completion:
 
 def _wants_call(tool_choice: object) -> bool:
     """Return whether a tool choice demands that a tool is called."""
-    if not isinstance(tool_choice, Mapping):
+    if not is_object(tool_choice):
         return tool_choice == "required"
-    choice = cast("Mapping[str, Any]", tool_choice)
-    return choice.get("type") != "allowed_tools" or choice.get("mode") == "required"
+    return tool_choice.get("type") != "allowed_tools" or tool_choice.get("mode") == "required"
 
 
 def _is_warm_up(request: Mapping[str, Any]) -> bool:
     """Return whether a request asks for no answer, only for its beginning to be remembered."""
     options = request.get("prompt_cache_options")
-    prewarms = isinstance(options, Mapping) and cast("Mapping[str, Any]", options).get("prewarm")
+    prewarms = is_object(options) and options.get("prewarm")
     return request.get("generate") is False or prewarms is True
 
 
@@ -370,6 +369,6 @@ def _instead_of_object(text: str) -> str:
         value = parse_json(text)
     except InvalidJsonError:
         return instead("something that is no JSON")
-    first = cast("list[object]", value)[0] if isinstance(value, list) and value else None
-    code = find_protocol(cast("dict[str, Any]", first)) if isinstance(first, dict) else None
+    first = value[0] if is_list(value) and value else None
+    code = find_protocol(first) if is_object(first) else None
     return instead(protocol_name(code) or "JSON that is no object")
