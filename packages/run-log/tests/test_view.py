@@ -532,7 +532,7 @@ def test_of_many_runs_as_many_are_listed_as_are_wanted_and_only_new_ones_read(
         read.append(path)
         return read_summary(path)
 
-    monkeypatch.setattr("run_log._runs.read_summary", read_one)
+    monkeypatch.setattr("run_log._reader.runs.read_summary", read_one)
     found = client.get(f"/{KEY}/api/runs?count=2").json()
     assert (found["total"], len(found["runs"]), len(read)) == (5, 2, 5)
     write_run(tmp_path)
@@ -548,7 +548,7 @@ def test_a_run_that_is_deleted_or_locked_while_runs_are_listed_is_left_out_or_to
     def refuse(path):
         raise RunLogError(f"{path}: cannot be read")
 
-    monkeypatch.setattr("run_log._runs.read_summary", refuse)
+    monkeypatch.setattr("run_log._reader.runs.read_summary", refuse)
     assert "cannot be read" in ask(tmp_path, "api/runs")["runs"][0]["error"]
     monkeypatch.setattr(
         "run_log.view._summaries.iter_paths", lambda _: [run.path.with_suffix(".gone")]

@@ -1,14 +1,14 @@
 """The JSON lines of an agent run: schema, writer and reader."""
 
-from ._differences import Difference, LoggedRequest, find_difference
-from ._json_lines import VERSION, Record, read_schema
-from ._log import RunFeed, RunLog
-from ._plain import from_plain, to_plain
-from ._problems import Problem, RunLogError
-from ._reader import PlacedRecord, RunFile
-from ._runs import RunSummary, find_run, list_runs, read_summary
-from ._settings import LogSettings
-from ._writer import Checked, GuardrailOutcome, Observer, Outcome, RunWriter
+from ._lines.json_lines import VERSION, Record, read_schema
+from ._lines.plain import from_plain, to_plain
+from ._lines.settings import LogSettings
+from ._reader.differences import Difference, LoggedRequest, find_difference
+from ._reader.problems import Problem, RunLogError
+from ._reader.reader import PlacedRecord, RunFile
+from ._reader.runs import RunSummary, find_run, list_runs, read_summary
+from ._writer.log import RunFeed, RunLog
+from ._writer.writer import Checked, GuardrailOutcome, Observer, Outcome, RunWriter
 
 
 __all__ = [

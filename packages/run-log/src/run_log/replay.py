@@ -7,9 +7,11 @@ import json
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any
 
-from ._plain import LONG_TEXT, from_plain, to_plain
+from stream_text import is_list, is_object
+
+from ._lines.plain import LONG_TEXT, from_plain, to_plain
 
 
 __all__ = ["ReplayedRun", "read_run", "to_numbers"]
@@ -106,11 +108,10 @@ def _key(args: Mapping[str, Any]) -> str:
 
 def _to_tuples(value: Any) -> Any:
     """Return a tool's content with its parts as a tuple, as tools return them."""
-    if isinstance(value, list):
-        return tuple(map(_to_tuples, cast("list[Any]", value)))
-    if isinstance(value, dict):
-        members = cast("dict[str, Any]", value)
-        return {name: _to_tuples(member) for name, member in members.items()}
+    if is_list(value):
+        return tuple(map(_to_tuples, value))
+    if is_object(value):
+        return {name: _to_tuples(member) for name, member in value.items()}
     return value
 
 

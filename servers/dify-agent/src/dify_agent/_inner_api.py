@@ -5,6 +5,7 @@ langgenius/dify at 483984280d51, `api/controllers/inner_api/agent/tools.py`.
 """
 
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -105,7 +106,7 @@ class InnerApiClient:
                 error_type=PROTOCOL_ERROR_TYPE,
             ) from None
 
-    def stream(
+    async def stream(
         self, operation: str, payload: Mapping[str, object], *, silence: Silence
     ) -> AsyncGenerator[object]:
         """Call an operation that answers as the plugin daemon does, and yield the data of each frame of the reply.
@@ -118,7 +119,10 @@ class InnerApiClient:
             PluginDaemonError: If Dify, the daemon or the plugin reported an error, or the reply is malformed or silent for too long.
             httpx.TransportError: If Dify could not be reached, or the connection broke.
         """
-        return stream_envelopes(self.http_client, self._build_call(operation, payload), silence)
+        call = self._build_call(operation, payload)
+        async with aclosing(stream_envelopes(self.http_client, call, silence)) as items:
+            async for data in items:
+                yield data
 
     def _build_call(self, operation: str, payload: Mapping[str, object]) -> Call:
         return Call(

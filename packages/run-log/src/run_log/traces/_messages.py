@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import Any
+
+from stream_text import is_list, is_object
 
 
 def to_json(value: object) -> str:
@@ -33,27 +35,25 @@ def definitions(tools: object, *, whole: bool) -> list[dict[str, Any]]:
 
 
 def _to_message(message: object) -> dict[str, Any]:
-    if not isinstance(message, dict):
+    if not is_object(message):
         return {"role": "user", "parts": _to_parts(message)}
-    fields = cast("Mapping[str, Any]", message)
-    role, content = str(fields.get("role", "user")), fields.get("content")
+    role, content = str(message.get("role", "user")), message.get("content")
     if role == "tool":
         part = {"type": "tool_call_response", "response": content}
-        return {"role": role, "parts": [part | {"id": fields.get("tool_call_id")}]}
-    return {"role": role, "parts": [*_to_parts(content), *_to_calls(fields.get("tool_calls"))]}
+        return {"role": role, "parts": [part | {"id": message.get("tool_call_id")}]}
+    return {"role": role, "parts": [*_to_parts(content), *_to_calls(message.get("tool_calls"))]}
 
 
 def _to_parts(content: object) -> list[dict[str, Any]]:
     if content is None or content == "":
         return []
-    if isinstance(content, list):
-        return [part for entry in cast("list[object]", content) for part in _to_parts(entry)]
-    if not isinstance(content, dict):
+    if is_list(content):
+        return [part for entry in content for part in _to_parts(entry)]
+    if not is_object(content):
         return [{"type": "text", "content": str(content)}]
-    part = cast("dict[str, Any]", content)
-    if isinstance(part.get("text"), str):
-        return [{"type": "text", "content": part["text"]}]
-    return [{"type": "other", **part}]
+    if isinstance(content.get("text"), str):
+        return [{"type": "text", "content": content["text"]}]
+    return [{"type": "other", **content}]
 
 
 def _to_calls(calls: object) -> list[dict[str, Any]]:
@@ -69,5 +69,4 @@ def _to_calls(calls: object) -> list[dict[str, Any]]:
 
 
 def _find_objects(value: object) -> list[Mapping[str, Any]]:
-    items = cast("list[object]", value) if isinstance(value, list) else []
-    return [cast("Mapping[str, Any]", item) for item in items if isinstance(item, dict)]
+    return [item for item in value if is_object(item)] if is_list(value) else []

@@ -4,7 +4,7 @@ import os
 import threading
 import time
 from collections.abc import Mapping
-from typing import Self, cast
+from typing import Self
 
 from opentelemetry import context, trace
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -14,6 +14,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from run_log import Record
+from stream_text import is_object
 
 from ._run_spans import RunSpans
 
@@ -140,12 +141,11 @@ class Traces:
     def _find_parent(self, about: Mapping[str, object]) -> context.Context | None:
         # The agent's first record names the call. Its caller's span is known only in this process.
         found = about.get("called_by")
-        if not isinstance(found, dict):
+        if not is_object(found):
             told = about.get("traceparent")
             return None if told is None else _PARENTS.extract({"traceparent": str(told)})
-        caller = cast("dict[str, object]", found)
-        spans = self._runs.get(str(caller.get("run")))
-        return None if spans is None else spans.context_of(str(caller.get("call_id")))
+        spans = self._runs.get(str(found.get("run")))
+        return None if spans is None else spans.context_of(str(found.get("call_id")))
 
 
 class _Sending:

@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from http import HTTPStatus
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -20,6 +20,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from run_log import RunLogError, RunSummary, find_run
+from stream_text import is_object
 
 from ._chain import RunChain, join_runs
 from ._compare import compare_runs
@@ -365,8 +366,8 @@ def _describe(parts: Sequence[RunSummary]) -> dict[str, Any]:
 
 def _find_about(summary: RunSummary, name: str, member: str) -> str:
     """Return a member of an object in the information about a run; empty if it has none."""
-    found: Any = summary.about.get(name)
-    return str(cast("dict[str, Any]", found).get(member)) if isinstance(found, dict) else ""
+    found = summary.about.get(name)
+    return str(found.get(member)) if is_object(found) else ""
 
 
 def _answer(value: Any) -> Response:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from run_log import LoggedRequest, Record, RunFile, RunLogError, from_plain
-from run_log._json_lines import read_object
+from run_log._lines.json_lines import read_object
 
 
 MAX_BYTES: Final = 50_000_000

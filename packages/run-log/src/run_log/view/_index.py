@@ -5,10 +5,11 @@ import threading
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from run_log import Record, RunFile, find_difference, from_plain
-from run_log._problems import reading
+from run_log._reader.problems import reading
+from stream_text import is_list, is_object
 
 from ._media import find_media_type
 from ._rounds import RoundRow, begin_round, find_effort, to_seconds
@@ -214,14 +215,13 @@ class RunIndex:
 
     def show(self, value: Any) -> Any:
         """Return plain JSON in which each reference to a long text has its size and its beginning."""
-        if isinstance(value, list):
-            return [self.show(item) for item in cast("list[Any]", value)]
-        if not isinstance(value, dict):
+        if is_list(value):
+            return [self.show(item) for item in value]
+        if not is_object(value):
             return value
-        members = cast("dict[str, Any]", value)
-        if members.keys() == {"$long_text"}:
-            return {"$long_text": self._describe_text(str(members["$long_text"]))}
-        return {name: self.show(member) for name, member in members.items()}
+        if len(value) == 1 and "$long_text" in value:
+            return {"$long_text": self._describe_text(str(value["$long_text"]))}
+        return {name: self.show(member) for name, member in value.items()}
 
     def _describe_text(self, digest: str) -> dict[str, Any]:
         size = self._sizes.get(digest, 0)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from run_log import RunLogError, list_runs
-from run_log._problems import reading
+from run_log._reader.problems import reading
 
 
 _PIECE_BYTES: Final = 65_536

@@ -5,8 +5,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from run_log import RunSummary
-from run_log._file import iter_paths
-from run_log._runs import try_summary
+from run_log._lines.file import iter_paths
+from run_log._reader.runs import try_summary
 
 
 class Summaries:

@@ -7,7 +7,7 @@ Source: docs/contracts/dify-agent.md, C64 and C65; dify-agent 1.16.0, its `layer
 """
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Final, Literal, Self, cast, override
+from typing import ClassVar, Final, Literal
 
 import httpx
 from pydantic import Field
@@ -15,7 +15,6 @@ from pydantic import Field
 from dify_agent._inner_api import InnerApiClient
 from dify_agent.compositor import LayerConfig
 from dify_agent.exceptions import AgentRunValidationError
-from dify_agent.plugin_daemon_transport import SilenceLimits
 
 from .dify_plugin.configs import DifyPluginLayerConfig
 from .dify_plugin.plugin_layer import DifyPluginLayer
@@ -79,28 +78,6 @@ class DifyExecutionContextLayer(DifyPluginLayer):
     config: DifyExecutionContextLayerConfig  # pyright: ignore[reportIncompatibleVariableOverride] - of its `config_type`, and never replaced
     inner_api_url: str | None = None
     inner_api_key: str = field(default="", repr=False)
-
-    @classmethod
-    @override
-    def from_config_with_settings(
-        cls,
-        config: DifyPluginLayerConfig,
-        *,
-        daemon_url: str,
-        daemon_api_key: str,
-        silence: SilenceLimits | None = None,
-        inner_api_url: str | None = None,
-        inner_api_key: str = "",
-    ) -> Self:
-        """Make the layer from its public configuration and the server's settings."""
-        return cls(
-            config=cast("DifyExecutionContextLayerConfig", config),
-            daemon_url=daemon_url,
-            daemon_api_key=daemon_api_key,
-            silence=silence or SilenceLimits(),
-            inner_api_url=inner_api_url,
-            inner_api_key=inner_api_key,
-        )
 
     def create_inner_api_client(self, *, http_client: httpx.AsyncClient) -> InnerApiClient:
         """Make the client of Dify's inner API.

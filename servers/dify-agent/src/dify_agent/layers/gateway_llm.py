@@ -11,11 +11,9 @@ from typing import ClassVar, override
 import httpx
 from pydantic import Field
 
-from dify_agent.adapters.llm import (
-    DifyGatewayLLMClient,
-    DifyGatewayProvider,
-    DifyLLMAdapterModel,
-)
+from dify_agent.adapters.llm import DifyLLMAdapterModel
+from dify_agent.adapters.llm._gateway import DifyGatewayLLMClient
+from dify_agent.adapters.llm._provider import DifyPluginProvider
 from dify_agent.compositor import EmptyRuntimeState, LayerDeps, PlainLayer, RunStart
 from dify_agent.exceptions import LayerLifecycleError
 
@@ -88,7 +86,7 @@ class DifyGatewayLLMLayer(
         )
         return DifyLLMAdapterModel(
             self.config.model,
-            DifyGatewayProvider(client),
+            DifyPluginProvider(client),
             model_provider=self.config.model_provider,
             credentials={},
             model_settings=self.config.model_settings,

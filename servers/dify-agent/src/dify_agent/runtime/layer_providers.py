@@ -47,17 +47,15 @@ def create_default_layer_providers(
         inner_api_key: The key of its inner part.
         silence: How long a reply may be silent; the defaults of `SilenceLimits` if left out.
     """
-    create_plugin_layer = partial(
-        DifyPluginLayer.from_config_with_settings,
-        daemon_url=plugin_daemon_url,
-        daemon_api_key=plugin_daemon_api_key,
-        silence=silence,
-    )
+    daemon: dict[str, Any] = {
+        "daemon_url": plugin_daemon_url,
+        "daemon_api_key": plugin_daemon_api_key,
+        "silence": silence,
+    }
+    create_plugin_layer = partial(DifyPluginLayer.from_config_with_settings, **daemon)
     create_context_layer = partial(
         DifyExecutionContextLayer.from_config_with_settings,
-        daemon_url=plugin_daemon_url,
-        daemon_api_key=plugin_daemon_api_key,
-        silence=silence,
+        **daemon,
         inner_api_url=inner_api_url,
         inner_api_key=inner_api_key,
     )

@@ -11,7 +11,7 @@ from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError
 
 from agent_server.executor import TransientError
 from dify_agent._inner_api import InnerApiError
-from dify_agent.adapters.llm import EMPTY_REPLY
+from dify_agent.adapters.llm._client import EMPTY_REPLY
 from dify_agent.layers.dify_plugin._prepared_tool import find_failure
 from dify_agent.plugin_daemon_transport import PluginDaemonError
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from pydantic_ai import ModelResponse
 
 from agent_server.executor import JsonObject, Usage
-from dify_agent.adapters.llm import PRICE_KEY
+from dify_agent.adapters.llm._stream import PRICE_KEY
 
 
 # A price for one token, and how many of them it is for: the same in each answer of a model.

@@ -10,18 +10,13 @@ These names of Pydantic AI are not public, and are used because a model cannot b
 `tests/llm/test_contract.py` holds Pydantic AI to what is expected of them.
 """
 
-from ._client import EMPTY_REPLY, DifyPluginDaemonLLMClient
-from ._gateway import DifyGatewayLLMClient, DifyGatewayProvider
+from ._client import DifyPluginDaemonLLMClient
 from ._model import DifyLLMAdapterModel
 from ._provider import DifyPluginDaemonProvider
-from ._stream import PRICE_KEY, DifyStreamedResponse
+from ._stream import DifyStreamedResponse
 
 
 __all__ = [
-    "EMPTY_REPLY",
-    "PRICE_KEY",
-    "DifyGatewayLLMClient",
-    "DifyGatewayProvider",
     "DifyLLMAdapterModel",
     "DifyPluginDaemonLLMClient",
     "DifyPluginDaemonProvider",

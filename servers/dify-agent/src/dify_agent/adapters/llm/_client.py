@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Final, Protocol, Self
+from typing import Final, Protocol, Self, TypedDict, Unpack
 
 import httpx
 from pydantic import BaseModel, ValidationError
@@ -30,8 +30,42 @@ class _ModelAnswer(BaseModel):
     model_schema: _ModelSchema | None = None
 
 
+class ModelCall(TypedDict):
+    """A call of a model.
+
+    Attributes:
+        provider: The provider inside the plugin.
+        model: The model's name there.
+        credentials: The provider's credentials.
+        prompt_messages: The messages, in the shape that the daemon reads.
+        model_parameters: The parameters, by the plugin's names.
+        tools: The tools to choose from; None for none.
+        stop: The stop sequences; None for none.
+        stream: Whether the plugin is to answer in many chunks.
+    """
+
+    provider: str
+    model: str
+    credentials: Mapping[str, object]
+    prompt_messages: Sequence[Mapping[str, object]]
+    model_parameters: Mapping[str, object]
+    tools: Sequence[Mapping[str, object]] | None
+    stop: Sequence[str] | None
+    stream: bool
+
+
 class LLMClient(Protocol):
     """What calls the models of one plugin."""
+
+    @property
+    def plugin_id(self) -> str:
+        """The plugin that serves the models, such as `langgenius/openai`."""
+        ...
+
+    @property
+    def base_url(self) -> str:
+        """Where the calls go, without a slash at its end."""
+        ...
 
     def for_request(self, messages: Sequence[ModelMessage]) -> "LLMClient":
         """Return the client for the request that follows these messages."""
@@ -43,18 +77,7 @@ class LLMClient(Protocol):
         """Return the features that are declared for a model, such as `vision`; None if nothing is."""
         ...
 
-    def invoke(  # noqa: PLR0913 - the fields of a call
-        self,
-        *,
-        provider: str,
-        model: str,
-        credentials: Mapping[str, object],
-        prompt_messages: Sequence[Mapping[str, object]],
-        model_parameters: Mapping[str, object],
-        tools: Sequence[Mapping[str, object]] | None,
-        stop: Sequence[str] | None,
-        stream: bool,
-    ) -> AsyncGenerator[Chunk]:
+    def invoke(self, **call: Unpack[ModelCall]) -> AsyncGenerator[Chunk]:
         """Call a model, and yield the chunks of its answer."""
         ...
 
@@ -114,6 +137,11 @@ class DifyPluginDaemonLLMClient(PluginDaemonClient):
     )
     """The features of the providers' models that were asked about so far."""
 
+    @property
+    def base_url(self) -> str:
+        """Address of the daemon, without a slash at its end."""
+        return self.plugin_daemon_url.rstrip("/")
+
     def for_request(self, messages: Sequence[ModelMessage]) -> Self:  # noqa: ARG002 - only Dify's API counts requests
         """Return this client, which takes any request."""
         return self
@@ -144,18 +172,7 @@ class DifyPluginDaemonLLMClient(PluginDaemonClient):
             return None
         return self._features.setdefault((provider, model), frozenset(schema.features))
 
-    async def invoke(  # noqa: PLR0913 - the fields of the dispatch
-        self,
-        *,
-        provider: str,
-        model: str,
-        credentials: Mapping[str, object],
-        prompt_messages: Sequence[Mapping[str, object]],
-        model_parameters: Mapping[str, object],
-        tools: Sequence[Mapping[str, object]] | None,
-        stop: Sequence[str] | None,
-        stream: bool,
-    ) -> AsyncGenerator[Chunk]:
+    def invoke(self, **call: Unpack[ModelCall]) -> AsyncGenerator[Chunk]:
         """Call a model, and yield the chunks of its answer.
 
         The daemon answers in chunks in either case; `stream` is the plugin's choice between many and few.
@@ -165,25 +182,12 @@ class DifyPluginDaemonLLMClient(PluginDaemonClient):
                 all, or the reply was silent for too long.
             httpx.TransportError: If the daemon could not be reached, or the connection broke.
         """
-        data: dict[str, object] = {
-            "provider": provider,
-            "model_type": "llm",
-            "model": model,
-            "credentials": dict(credentials),
-            "prompt_messages": list(prompt_messages),
-            "model_parameters": dict(model_parameters),
-            "tools": tools,
-            "stop": stop,
-            "stream": stream,
-        }
         silence = Silence(self.silence.model_seconds)
-        chunks = read_chunks(
+        data: dict[str, object] = {"provider": call["provider"], "model_type": "llm", **call}
+        return read_chunks(
             self.dispatch("llm/invoke", data, silence=silence),
             silence,
             limits=self.silence,
             keeping_alive=self._keeping_alive,
-            model=(provider, model),
+            model=(call["provider"], call["model"]),
         )
-        async with aclosing(chunks):
-            async for chunk in chunks:
-                yield chunk

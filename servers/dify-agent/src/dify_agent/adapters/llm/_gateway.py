@@ -5,19 +5,17 @@ Source: docs/contracts/dify-agent.md, C70 and C71; langgenius/dify at 6d9bb6c045
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from typing import Final, override
+from typing import Final, Unpack
 from uuid import NAMESPACE_URL, uuid5
 
 from pydantic_ai.messages import ModelMessage, ModelResponse
-from pydantic_ai.providers import Provider
 
 from dify_agent._inner_api import INNER_API, InnerApiClient
 from dify_agent.plugin_daemon_transport import Silence
 
 from ._chunks import Chunk
-from ._client import read_chunks
+from ._client import ModelCall, read_chunks
 
 
 _SLASHES_OF_A_WHOLE_PROVIDER: Final = 2  # as in `langgenius/openai/openai`
@@ -63,19 +61,13 @@ class DifyGatewayLLMClient:
     ) -> None:
         """Return None, because the API does not tell what is declared for a model."""
 
-    async def invoke(  # noqa: PLR0913 - the fields of a call
-        self,
-        *,
-        provider: str,
-        model: str,
-        credentials: Mapping[str, object],  # noqa: ARG002 - Dify has its own
-        prompt_messages: Sequence[Mapping[str, object]],
-        model_parameters: Mapping[str, object],
-        tools: Sequence[Mapping[str, object]] | None,
-        stop: Sequence[str] | None,
-        stream: bool,
-    ) -> AsyncGenerator[Chunk]:
-        """Call a model, and yield the chunks of its answer.
+    @property
+    def base_url(self) -> str:
+        """Address of Dify's API, without a slash at its end."""
+        return self.inner_api.url.rstrip("/")
+
+    def invoke(self, **call: Unpack[ModelCall]) -> AsyncGenerator[Chunk]:
+        """Call a model, and yield the chunks of its answer; its credentials are left out, since Dify has its own.
 
         Raises:
             PluginDaemonError: If Dify, the daemon or the plugin reported an error, a frame is not a chunk, no chunk came at all, or the
@@ -83,61 +75,23 @@ class DifyGatewayLLMClient:
             httpx.TransportError: If Dify could not be reached, or the connection broke.
         """
         name = f"dify-agent:{self.run_id}:llm:{self.call_index}"
-        call = {
+        about = {
             "invocation_id": str(uuid5(NAMESPACE_URL, name)),
             "agent_run_id": self.run_id,
             "call_index": self.call_index,
         }
+        provider = call["provider"]
         is_whole = provider.count("/") == _SLASHES_OF_A_WHOLE_PROVIDER
-        target = {
-            "provider": provider if is_whole else f"{self.plugin_id}/{provider}",
-            "model": model,
-            "prompt_messages": list(prompt_messages),
-            "model_parameters": dict(model_parameters),
-            "tools": tools,
-            "stop": stop,
-            "stream": stream,
-        }
+        target = {key: value for key, value in call.items() if key != "credentials"}
+        target["provider"] = provider if is_whole else f"{self.plugin_id}/{provider}"
         limits = self.inner_api.silence
         silence = Silence(limits.model_seconds, peer=INNER_API)
-        payload = {"caller": {**self.caller, **call}, "target": target}
-        chunks = read_chunks(
+        payload = {"caller": {**self.caller, **about}, "target": target}
+        return read_chunks(
             self.inner_api.stream("agent/llm/invoke", payload, silence=silence),
             silence,
             limits=limits,
             keeping_alive=self._keeping_alive,
-            model=(provider, model),
+            model=(provider, call["model"]),
             peer=INNER_API,
         )
-        async with aclosing(chunks):
-            async for chunk in chunks:
-                yield chunk
-
-
-class DifyGatewayProvider(Provider[DifyGatewayLLMClient]):
-    """A provider of the models of one plugin, through Dify's API.
-
-    Args:
-        client: The client, whose HTTP client is never closed here.
-    """
-
-    def __init__(self, client: DifyGatewayLLMClient) -> None:
-        self._client = client
-
-    @property
-    @override
-    def name(self) -> str:
-        """`DifyPlugin/` and the plugin's id, as through the daemon: histories go on whatever the way to the plugin."""
-        return f"DifyPlugin/{self._client.plugin_id}"
-
-    @property
-    @override
-    def base_url(self) -> str:
-        """Address of Dify's API, without a slash at its end."""
-        return self._client.inner_api.url.rstrip("/")
-
-    @property
-    @override
-    def client(self) -> DifyGatewayLLMClient:
-        """The client for the plugin's models."""
-        return self._client

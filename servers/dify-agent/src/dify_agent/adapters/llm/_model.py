@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, cast, override
+from typing import Any, ClassVar, override
 
 from pydantic_ai import RunContext
 from pydantic_ai.messages import ModelMessage, ModelResponse
@@ -19,9 +19,8 @@ from pydantic_ai.settings import ModelSettingName, ModelSettings
 from ._chunks import Chunk
 from ._client import LLMClient
 from ._files import fit_files, has_files, replace_unreadable
-from ._gateway import DifyGatewayProvider
 from ._messages import build_prompt_messages
-from ._provider import DifyPluginDaemonProvider
+from ._provider import DifyPluginProvider
 from ._reader import ChunkReader
 from ._settings import build_model_parameters, build_stop, build_tools
 from ._stream import DifyStreamedResponse
@@ -53,15 +52,14 @@ class DifyLLMAdapterModel(Model[LLMClient]):
     def __init__(
         self,
         model: str,
-        daemon_provider: DifyPluginDaemonProvider | DifyGatewayProvider,
+        daemon_provider: DifyPluginProvider,
         *,
         model_provider: str,
         credentials: Mapping[str, object],
         model_settings: ModelSettings | None = None,
     ) -> None:
         self._model_name = model
-        # To the type checker a provider of one kind of client is none of another, though it only gives it away.
-        self._provider = cast("Provider[LLMClient]", daemon_provider)
+        self._provider = daemon_provider
         self._model_provider = model_provider
         self._credentials = dict(credentials)
         super().__init__(settings=model_settings)

@@ -1,8 +1,8 @@
 """The provider by which Pydantic AI finds the models of a Dify plugin."""
 
-from dataclasses import replace
+from collections.abc import Callable
 from functools import partial
-from typing import cast, override
+from typing import override
 
 import httpx
 from pydantic_ai.providers import Provider
@@ -10,14 +10,43 @@ from pydantic_ai.providers import Provider
 from dify_agent._daemon_client import make_http_client
 from dify_agent.plugin_daemon_transport import SilenceLimits
 
-from ._client import DifyPluginDaemonLLMClient
+from ._client import DifyPluginDaemonLLMClient, LLMClient
 
 
 # For connecting and sending; `SilenceLimits` bounds the silence of a reply.
 _make_http_client = partial(make_http_client, httpx.Timeout(600))
 
 
-class DifyPluginDaemonProvider(Provider[DifyPluginDaemonLLMClient]):
+class DifyPluginProvider(Provider[LLMClient]):
+    """A provider of the models of one plugin.
+
+    Args:
+        client: What calls them, whose HTTP client is never closed here.
+    """
+
+    def __init__(self, client: LLMClient) -> None:
+        self._client = client
+
+    @property
+    @override
+    def name(self) -> str:
+        """`DifyPlugin/` and the plugin's id, which message histories record: they go on whatever the way to the plugin."""
+        return f"DifyPlugin/{self._client.plugin_id}"
+
+    @property
+    @override
+    def base_url(self) -> str:
+        """Where the calls go, without a slash at its end."""
+        return self._client.base_url
+
+    @property
+    @override
+    def client(self) -> LLMClient:
+        """The client for the plugin's models."""
+        return self._client
+
+
+class DifyPluginDaemonProvider(DifyPluginProvider):
     """A provider of the models of one plugin, through the plugin daemon.
 
     Args:
@@ -48,35 +77,18 @@ class DifyPluginDaemonProvider(Provider[DifyPluginDaemonLLMClient]):
             # passed in stays the caller's.
             self._own_http_client = http_client
             self._http_client_factory = _make_http_client
-        self._client = DifyPluginDaemonLLMClient(
+        self._connect: Callable[..., LLMClient] = partial(
+            DifyPluginDaemonLLMClient,
             tenant_id=tenant_id,
             plugin_id=plugin_id,
             plugin_daemon_url=plugin_daemon_url.rstrip("/"),
             plugin_daemon_api_key=plugin_daemon_api_key,
             user_id=user_id,
-            http_client=http_client,
             silence=silence or SilenceLimits(),
         )
-
-    @property
-    @override
-    def name(self) -> str:
-        """`DifyPlugin/` and the plugin's id, which message histories record."""
-        return f"DifyPlugin/{self._client.plugin_id}"
-
-    @property
-    @override
-    def base_url(self) -> str:
-        """Address of the daemon, without a slash at its end."""
-        return self._client.plugin_daemon_url
-
-    @property
-    @override
-    def client(self) -> DifyPluginDaemonLLMClient:
-        """The client for the plugin's models."""
-        return self._client
+        super().__init__(self._connect(http_client=http_client))
 
     @override
     def _set_http_client(self, http_client: object) -> None:
         """Take the client that Pydantic AI made with our factory for another event loop."""
-        self._client = replace(self._client, http_client=cast("httpx.AsyncClient", http_client))
+        self._client = self._connect(http_client=http_client)

@@ -5,7 +5,7 @@ Source: docs/contracts/dify-agent.md, C17 and C18.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar, Self, override
+from typing import Any, ClassVar, Self, override
 
 import httpx
 
@@ -61,13 +61,15 @@ class DifyPluginLayer(PlainLayer[NoLayerDeps, DifyPluginLayerConfig, EmptyRuntim
         daemon_url: str,
         daemon_api_key: str,
         silence: SilenceLimits | None = None,
+        **more: Any,
     ) -> Self:
-        """Make the layer from its public configuration and the server's settings."""
+        """Make the layer from its public configuration and the server's settings; `more` are those of a layer that knows more."""
         return cls(
             config=config,
             daemon_url=daemon_url,
             daemon_api_key=daemon_api_key,
             silence=silence or SilenceLimits(),
+            **more,
         )
 
     def create_daemon_provider(

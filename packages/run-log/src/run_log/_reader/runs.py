@@ -6,10 +6,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from ._file import is_run_name, iter_paths
-from ._json_lines import Record
-from ._problems import Problem, RunLogError, reading
-from ._reader import RunFile
+from run_log._lines.file import is_run_name, iter_paths
+from run_log._lines.json_lines import Record
+
+from .problems import Problem, RunLogError, reading
+from .reader import RunFile
 
 
 _HEAD_BYTES: Final = 1_000_000

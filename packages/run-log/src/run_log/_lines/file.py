@@ -9,7 +9,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Final
 
-from ._settings import LogSettings
+from .settings import LogSettings
 
 
 _NAME: Final = re.compile(r"run-\d{8}T\d{6}Z-[0-9a-f]{12}\.jsonl")

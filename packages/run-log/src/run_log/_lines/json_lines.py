@@ -3,9 +3,9 @@
 import hashlib
 import json
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from stream_text import InvalidJsonError, parse_json
+from stream_text import InvalidJsonError, is_object, parse_json
 
 
 VERSION: Final = 1
@@ -17,7 +17,9 @@ type Record = dict[str, Any]
 
 def read_schema() -> dict[str, Any]:
     """Return the JSON schema (2020-12) of a record, as this version writes it."""
-    return json.loads(Path(__file__).with_name("run-log-1.schema.json").read_text("utf-8"))
+    return json.loads(
+        Path(__file__).parents[1].joinpath("run-log-1.schema.json").read_text("utf-8")
+    )
 
 
 def read_object(text: str) -> dict[str, Any]:
@@ -26,7 +28,7 @@ def read_object(text: str) -> dict[str, Any]:
         value = parse_json(text)
     except InvalidJsonError:
         return {}
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return dict(value) if is_object(value) else {}
 
 
 def to_text(value: Any) -> str:

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ._json_lines import digest, to_text
-from ._plain import to_plain
+from .json_lines import digest, to_text
+from .plain import to_plain
 
 
 type Shape = Callable[[Any], Any]

@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from ._json_lines import Record
-from ._requests import count_same
+from run_log._lines.json_lines import Record
+from run_log._lines.requests import count_same
+from stream_text import is_list, is_object
 
 
 type Expand = Callable[[Any], Any]
@@ -61,17 +62,17 @@ class LoggedRequest:
     @property
     def messages(self) -> list[Any]:
         """All messages; long texts are read from the file."""
-        return cast("list[Any]", self.expand(list(self.written_messages)))
+        return [*self.expand(list(self.written_messages))]
 
     @property
     def added(self) -> list[Any]:
         """The messages that the request before did not have."""
-        return cast("list[Any]", self.expand(list(self.written_messages[self.kept :])))
+        return [*self.expand(list(self.written_messages[self.kept :]))]
 
     @property
     def settings(self) -> dict[str, Any]:
         """Everything else by name: tools, tool choice, model, and so on."""
-        return cast("dict[str, Any]", self.expand(self.written_settings))
+        return {**self.expand(self.written_settings)}
 
     @property
     def difference(self) -> Difference | None:
@@ -125,15 +126,14 @@ def find_difference(before: Any, now: Any, path: str) -> Difference | None:
 
 def _pair(before: Any, now: Any, path: str) -> list[tuple[str, Any, Any]] | None:
     """Return the members of two objects or two lists in pairs, each with its path; None for any other values."""
-    if isinstance(before, dict) and isinstance(now, dict):
-        old, new = cast("dict[str, Any]", before), cast("dict[str, Any]", now)
-        names = {**old, **new}
+    if is_object(before) and is_object(now):
+        names = {**before, **now}
         return [
-            (f"{path}.{name}", old.get(name, _NOTHING), new.get(name, _NOTHING)) for name in names
+            (f"{path}.{name}", before.get(name, _NOTHING), now.get(name, _NOTHING))
+            for name in names
         ]
-    if isinstance(before, list) and isinstance(now, list):
-        lists = cast("list[Any]", before), cast("list[Any]", now)
-        both = enumerate(zip_longest(*lists, fillvalue=_NOTHING))
+    if is_list(before) and is_list(now):
+        both = enumerate(zip_longest(before, now, fillvalue=_NOTHING))
         return [(f"{path}[{index}]", *pair) for index, pair in both]
     return None
 

@@ -5,12 +5,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from io import SEEK_END, BufferedReader
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from ._differences import LoggedRequest, build_request
-from ._json_lines import VERSION, Record, digest, read_object, to_text
-from ._plain import LONG_TEXT, from_plain
-from ._problems import Problem, ProblemKind, Problems, RunLogError, reading
+from run_log._lines.json_lines import VERSION, Record, digest, read_object, to_text
+from run_log._lines.plain import LONG_TEXT, from_plain
+from stream_text import is_object, read_member
+
+from .differences import LoggedRequest, build_request
+from .problems import Problem, ProblemKind, Problems, RunLogError, reading
 
 
 MAX_LINE_BYTES: Final = 150_000_000
@@ -46,7 +48,7 @@ _OPTIONAL: Final[Mapping[str, Mapping[str, type]]] = {
     "compaction": {"tokens_before": int, "tokens_after": int, "usage": dict},
     "end": {"usage": dict},
 }
-_NUMBERS: Final[Mapping[type, tuple[type, ...]]] = {int: (int,), float: (int, float)}
+_NUMBERS: Final = (int, float)
 _MAX_NUMBER: Final = 2**53  # No count and no time is larger.
 
 
@@ -248,7 +250,7 @@ class RunFile:
             for number, offset, line in _iter_lines(file, self._max_line_bytes):
                 record = "long" if line is None else _read_record(line)
                 if isinstance(record, str):
-                    is_cut = record == "broken" and not cast("bytes", line).endswith(b"\n")
+                    is_cut = record == "broken" and not (line or b"").endswith(b"\n")
                     problems.add("cut" if is_cut else record, number)
                     continue
                 kinds.add(record["type"])
@@ -296,9 +298,11 @@ def _read_record(line: bytes, *, any_type: bool = False) -> Record | ProblemKind
 
 def _is_kind(name: str, value: object, kind: type) -> bool:
     if kind in _NUMBERS:
-        return isinstance(value, _NUMBERS[kind]) and 0 <= cast("float", value) < _MAX_NUMBER
+        if isinstance(value, float) and kind is int:
+            return False
+        return isinstance(value, _NUMBERS) and 0 <= value < _MAX_NUMBER
     if isinstance(value, kind):
         return True
-    is_reference = isinstance(value, dict) and value.keys() == {LONG_TEXT}
-    digest = cast("Record", value)[LONG_TEXT] if is_reference else None
+    is_reference = is_object(value) and len(value) == 1
+    digest = read_member(value, LONG_TEXT) if is_reference else None
     return isinstance(digest, str) and name in _TEXTS and kind is str

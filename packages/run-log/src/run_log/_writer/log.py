@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self, override
 
+from run_log._lines.file import LineFile, NoFile, log, tidy
+from run_log._lines.json_lines import read_object
+from run_log._lines.settings import LogSettings
 from stream_text import KnownSecrets
 
-from ._file import LineFile, NoFile, log, tidy
-from ._json_lines import read_object
-from ._settings import LogSettings
-from ._writer import Observer, RunWriter
+from .writer import Observer, RunWriter
 
 
 class RunFeed:

@@ -14,6 +14,8 @@ from types import SimpleNamespace
 from typing import Any, Final, cast
 from uuid import UUID
 
+from stream_text import is_list, is_object
+
 
 BYTES: Final = "$bytes"
 """The only key of a mapping that represents bytes; its value is their base64."""
@@ -56,15 +58,14 @@ def from_plain(value: Any, find_text: Callable[[str], Any]) -> Any:
         value: A value that `to_plain` has made and a writer has written.
         find_text: Returns a long text by its digest.
     """
-    if isinstance(value, list):
-        return [from_plain(item, find_text) for item in cast("list[Any]", value)]
-    if not isinstance(value, dict):
+    if is_list(value):
+        return [from_plain(item, find_text) for item in value]
+    if not is_object(value):
         return value
-    members = cast("dict[str, Any]", value)
-    if members.keys() == {LONG_TEXT}:
-        return find_text(str(members[LONG_TEXT]))
-    if members.keys() == {LITERAL} and isinstance(members[LITERAL], dict):
-        members = cast("dict[str, Any]", members[LITERAL])
+    if len(value) == 1 and LONG_TEXT in value:
+        return find_text(str(value[LONG_TEXT]))
+    literal = value[LITERAL] if len(value) == 1 and LITERAL in value else None
+    members = literal if is_object(literal) else value
     return {name: from_plain(member, find_text) for name, member in members.items()}
 
 
@@ -120,10 +121,10 @@ def _read_number(value: float) -> float | str:
 
 def _find_members(value: object) -> Mapping[object, object] | None:
     """Return the members of a record by name; None if the value is not a record, or cannot be read."""
-    if isinstance(value, Mapping):
-        return cast("Mapping[object, object]", value)
+    if is_object(value):
+        return value
     if isinstance(value, SimpleNamespace):
-        return cast("Mapping[object, object]", vars(value))
+        return {**vars(value)}
     if is_dataclass(value) and not isinstance(value, type):
         return {
             field.name: getattr(value, field.name, None)
@@ -132,7 +133,7 @@ def _find_members(value: object) -> Mapping[object, object] | None:
         }
     if callable(getattr(type(value), "model_dump", None)):
         return _dump_model(value)
-    own = cast("dict[object, object]", getattr(value, "__dict__", {}))
+    own: Mapping[object, object] = getattr(value, "__dict__", {})
     # Of plain objects only messages are read, which all have a role.
     if "role" not in own:
         return None
@@ -141,9 +142,10 @@ def _find_members(value: object) -> Mapping[object, object] | None:
 
 def _dump_model(model: Any) -> Mapping[object, object] | None:
     try:
-        return cast("Mapping[object, object]", model.model_dump(warnings=False))
+        dumped: Mapping[object, object] = model.model_dump(warnings=False)
     except Exception:  # noqa: BLE001 - somebody else's model; its name is logged
         return None
+    return dumped
 
 
 def _is_default(value: object, field: Any) -> bool:

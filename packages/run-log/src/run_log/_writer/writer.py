@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
-from typing import Any, Concatenate, Final, Literal, Protocol, Self, cast
+from typing import Any, Concatenate, Final, Literal, Protocol, Self
 
+from run_log._lines.file import LineFile, NoFile, log
+from run_log._lines.json_lines import VERSION, Record, digest, to_line
+from run_log._lines.plain import LONG_TEXT, to_plain
+from run_log._lines.requests import RequestHistory
+from run_log._lines.settings import LogSettings
 from stream_text import KnownSecrets
 
-from ._answer import AnswerText
-from ._file import LineFile, NoFile, log
-from ._json_lines import VERSION, Record, digest, to_line
-from ._plain import LONG_TEXT, to_plain
-from ._redaction import HIDDEN, Redactor, find_texts
-from ._requests import RequestHistory
-from ._settings import LogSettings
+from .answer import AnswerText
+from .redaction import HIDDEN, Redactor, find_texts
 
 
 LONG_CHARACTERS: Final = 4_096
@@ -94,7 +94,8 @@ class RunWriter:
     ) -> None:
         self.path = path
         self.lock = threading.RLock()
-        self._file = file
+        self._file = NoFile() if file is None else file
+        self._is_open = file is not None
         self._redactor = Redactor(*known)
         self._settings = settings
         self._began = time.monotonic()
@@ -116,7 +117,7 @@ class RunWriter:
     @property
     def is_open(self) -> bool:
         """Whether records can still be written."""
-        return self._file is not None
+        return self._is_open
 
     @_guarded
     def hide(self, values: Iterable[object]) -> None:
@@ -435,8 +436,8 @@ class RunWriter:
         self._close()
 
     def _close(self) -> None:
-        cast("LineFile | NoFile", self._file).close()
-        self._file = None
+        self._file.close()
+        self._is_open = False
 
     def _now(self) -> float:
         return round(time.monotonic() - self._began, 6)
@@ -471,11 +472,10 @@ class RunWriter:
 
     def _write(self, line: bytes, *, is_last: bool = False) -> bool:
         """Write a line if there is room for it; return whether there was."""
-        file = cast("LineFile | NoFile", self._file)
         room = self._settings.max_run_bytes + (_END_BYTES if is_last else 0)
-        has_room = file.size + len(line) <= room
+        has_room = self._file.size + len(line) <= room
         if has_room:
-            file.write(line)
+            self._file.write(line)
         return has_room
 
     def _shape(self, plain: Any) -> Any:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, cast
 
+from run_log._lines.plain import BYTES
 from stream_text import (
     REDACTED,
     InvalidJsonError,
@@ -13,13 +14,13 @@ from stream_text import (
     SecretFilter,
     find_named_value,
     find_repeated_key,
+    is_list,
     is_marked_reasoning,
+    is_object,
     is_secret_key,
     parse_json,
     redact_text,
 )
-
-from ._plain import BYTES
 
 
 HIDDEN: Final = "[hidden]"
@@ -75,17 +76,17 @@ class Redactor:
     def _redact(self, value: Any, by_name: bool, text: RedactText) -> Any:  # noqa: FBT001 - passed on
         if isinstance(value, str):
             return text(value)
-        if isinstance(value, list):
-            return [self._redact(item, by_name, text) for item in cast("list[Any]", value)]
-        if isinstance(value, dict):
-            return self._redact_members(cast("dict[str, Any]", value), by_name, text)
+        if is_list(value):
+            return [self._redact(item, by_name, text) for item in value]
+        if is_object(value):
+            return self._redact_members(value, by_name, text)
         if isinstance(value, float) or (isinstance(value, int) and abs(value) >= _LONG_NUMBER):
             written = str(value)
             return value if self._redact_known(written) == written else REDACTED
         return value
 
-    def _redact_members(self, members: dict[str, Any], by_name: bool, text: RedactText) -> Any:  # noqa: FBT001
-        if members.keys() == {BYTES}:
+    def _redact_members(self, members: Mapping[str, Any], by_name: bool, text: RedactText) -> Any:  # noqa: FBT001
+        if len(members) == 1 and BYTES in members:
             return self._redact_bytes(str(members[BYTES]), text)
         if is_marked_reasoning(members):
             members = {name: HIDDEN if name in _OPEN else members[name] for name in members}

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ._redaction import Redactor, TextRedactor
+from .redaction import Redactor, TextRedactor
 
 
 _MAX_CHARACTERS: Final = 16_384

@@ -1,0 +1,1 @@
+"""Reading the lines of runs, and what differs between their requests."""

@@ -1,0 +1,1 @@
+"""Writing the lines of a run, without its secrets."""
