@@ -15,7 +15,7 @@ from gpt5_messages._json import (
 from gpt5_messages._kinds import CALL_ARGUMENTS
 from gpt5_messages._members import wrong_kind
 from gpt5_messages._text import whole_characters
-from stream_text import CallIds
+from stream_text import CallIds, is_object
 
 from .failures import error_details
 from .hosted import read_tool_usage
@@ -201,8 +201,7 @@ def read_tool_call(item: Item) -> ToolCall | None:
 def _with_text_arguments(item: Item) -> Item:
     """Return a call with its arguments as text, as the API takes it back, if they are an object; anything else as it is."""
     key = CALL_ARGUMENTS.get(type_of(item), "")
-    is_object = isinstance(item.get(key), Mapping)
-    return {**item, key: argument_text(item[key]) or "{}"} if is_object else item
+    return {**item, key: argument_text(item[key]) or "{}"} if is_object(item.get(key)) else item
 
 
 def iter_output(body: Mapping[str, Any]) -> Iterator[Item]:

@@ -4,9 +4,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from gpt5_messages._text import whole_characters
+from stream_text import is_object
 
 from .citations import (
     Citation,
@@ -172,7 +173,6 @@ class Completion:
 
 def argument_text(value: object) -> str:
     """Return a call's arguments as text, even if a server sends an object; empty if there are none."""
-    if isinstance(value, Mapping) and value:
-        arguments = dict(cast("Mapping[str, object]", value))
-        return json.dumps(whole_characters(arguments), ensure_ascii=False)
+    if is_object(value) and value:
+        return json.dumps(whole_characters(dict(value)), ensure_ascii=False)
     return value if isinstance(value, str) else ""

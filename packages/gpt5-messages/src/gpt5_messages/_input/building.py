@@ -13,7 +13,7 @@ from gpt5_messages._json import iter_mappings, mapping, text_or_none, type_of
 from gpt5_messages._kinds import CALL_OUTPUTS, CALL_TYPES, OUTPUT_TYPES
 from gpt5_messages._media import Part
 from gpt5_messages._members import wrong_kind
-from stream_text import MessageError, read_member
+from stream_text import MessageError, is_object, read_member
 
 from .compaction import compacts, is_compaction, without_compacted
 from .histories import Entry, Reader, list_messages
@@ -317,13 +317,13 @@ def _validate_carried(message: object, field: str) -> None:
         MessageError: If it is not a mapping, or its items are not a list of mappings.
     """
     for place, opaque in _iter_opaque(message):
-        if not isinstance(opaque, Mapping):
+        if not is_object(opaque):
             raise wrong_kind(f"{field}{place}", "a mapping", opaque)
-        items = cast("Mapping[str, Any]", opaque).get(OPAQUE_KEY, [])
+        items = opaque.get(OPAQUE_KEY, [])
         if not isinstance(items, (list, tuple)):
             raise wrong_kind(f"{field}{place}.{OPAQUE_KEY}", "a list of items", items)
         for index, item in enumerate(cast("Sequence[object]", items)):
-            if not isinstance(item, Mapping):
+            if not is_object(item):
                 raise wrong_kind(f"{field}{place}.{OPAQUE_KEY}[{index}]", "an item", item)
 
 
