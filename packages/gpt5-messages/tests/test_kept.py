@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -75,6 +75,11 @@ class Said:
     content: object
     tool_calls: tuple[object, ...] = ()
     opaque_body: object = None
+
+
+class Line(NamedTuple):
+    role: str
+    content: str
 
 
 def grow(history: list[Any], kept: KeptInput) -> list[dict[str, Any]]:
@@ -180,6 +185,8 @@ def test_another_conversation_and_another_model_begin_anew() -> None:
     for history, made_by in (
         ([{"role": "user", "content": "a"}, {"role": "user", "content": "b"}], None),
         ([{"role": "user", "content": "b"}], None),
+        ([Line("user", "a")], None),
+        ([Line("user", "b")], None),
         ([{"role": "user", "content": "b"}, thought, {"type": "message", "role": "assistant", "content": "c"}], "a"),
         ([{"role": "user", "content": "b"}, thought, {"type": "message", "role": "assistant", "content": "c"}], "b"),
     ):  # fmt: skip

@@ -1,13 +1,11 @@
 """Members of values of an unknown shape, mappings and objects alike."""
 
-from collections.abc import Mapping
-
-from stream_text import MessageError
+from stream_text import MessageError, is_object
 
 
 def has_member(value: object, *names: str) -> bool:
     """Return whether a mapping or an object has any of these, None included."""
-    if isinstance(value, Mapping):
+    if is_object(value):
         return any(name in value for name in names)
     return any(hasattr(value, name) for name in names)
 

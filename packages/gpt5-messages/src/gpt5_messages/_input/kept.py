@@ -10,7 +10,6 @@ from functools import cache
 from typing import Any, Protocol, Self, cast
 
 
-_FIXED = 0  # the mark of a value that cannot be changed in place
 _PLAIN = (str, int, float, type(None))
 
 
@@ -26,8 +25,10 @@ class Builder(Protocol):
         ...
 
 
-# What its input depended on, its builder, and each value with its mark.
-type _Last = tuple[object, Builder | None, Sequence[tuple[object, int | None]]]
+# A value, what can be changed in it, and the mark of that.
+type _Known = tuple[object, object, int | None]
+# What its input depended on, its builder, and the values.
+type _Last = tuple[object, Builder | None, Sequence[_Known]]
 _NOTHING: _Last = None, None, ()
 
 
@@ -67,11 +68,11 @@ class KeptInput:
             count = len(known)
             if builder is None or before != settings or not _begins_with(values, known):
                 builder, count = None, 0
-            marks = [*known[:count], *((value, _mark(value)) for value in values[count:])]
+            now_known = [*known[:count], *map(_know, values[count:])]
             if builder is None or not builder.add(values[count:]):
                 builder = begin()
                 builder.add(values)
-            self._last[kind] = settings, builder, marks
+            self._last[kind] = settings, builder, now_known
             return builder.built()
 
 
@@ -90,31 +91,34 @@ def build_kept(
     return builder.built()
 
 
-def _begins_with(values: Sequence[object], known: Sequence[tuple[object, int | None]]) -> bool:
+def _begins_with(values: Sequence[object], known: Sequence[_Known]) -> bool:
     """Return whether values begin with those that are known, unchanged."""
-    return len(values) >= len(known) and all(
-        (value is before and mark == _FIXED) or _is_same(value, before, mark)
-        for value, (before, mark) in zip(values, known, strict=False)
-    )
+    return len(values) >= len(known) and all(map(_is_same, values, known))
 
 
-def _is_same(value: object, before: object, mark: int | None) -> bool:
+def _is_same(value: object, known: _Known) -> bool:
+    before, held, mark = known
+    if value is before:
+        return held is None or (mark is not None and _mark(held) == mark)
     # All that is in a frozen dataclass is not in its mark.
     counts_alone = _field_names(type(value)) is None and _field_names(type(before)) is None
-    return (value is before or counts_alone) and mark is not None and _mark(value) == mark
+    return counts_alone and mark is not None and _mark(value) == mark
 
 
-def _mark(value: object) -> int | None:
-    """Return a number that is another once a value has been changed in place; None if nobody can tell."""
-    held: Any = _changeable(value)
-    if held is None:
-        return _FIXED
+def _know(value: object) -> _Known:
+    # Looked for once: what a frozen dataclass holds stays the same objects.
+    held = value if _field_names(type(value)) is None else _changeable(value)
+    return value, held, _mark(held)
+
+
+def _mark(held: Any) -> int | None:
+    """Return a number that is another once what can be changed in a value has been changed in place; None if nobody can tell."""
     # Version 2 of marshal writes equal values alike, and is fast; what it cannot write, such as objects of other libraries, pickle mostly can.
     # Python's own hash stays in this process, and nobody outside can choose a text that has a given one.
     with suppress(ValueError):
-        return hash(marshal.dumps(held, 2)) or 1
+        return hash(marshal.dumps(held, 2))
     with suppress(Exception):  # whatever an object raises that cannot be written
-        return hash(pickle.dumps(held)) or 1
+        return hash(pickle.dumps(held))
     return None
 
 
