@@ -77,14 +77,14 @@ class Raw:
 
     async def read(self):
         """Read to the end; what a reset swallows is not there."""
-        loop, received = asyncio.get_running_loop(), b""
+        loop, received = asyncio.get_running_loop(), bytearray()
         try:
             async with asyncio.timeout(60):
                 while data := await loop.sock_recv(self._socket, 65536):
                     received += data
         except ConnectionError:
             pass
-        return received
+        return bytes(received)
 
     def reset(self):
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
