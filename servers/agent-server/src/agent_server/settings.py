@@ -183,11 +183,11 @@ class ServerSettings(BaseSettings):
         stop_seconds: How long runs may go on after the server was told to stop.
         responses: Whether agents that can be talked to are served at `/v1/responses`.
         log_format: Form of the log on standard error: `text`, or `json` with an object on each line.
-        traces: Whether requests and runs are told as OpenTelemetry spans, over OTLP (HTTP) to the place that the
-            variables `OTEL_…` name, by default port 4318 of this machine; needs the extra `traces`.
+        traces: Whether requests and runs are sent as OpenTelemetry spans, over OTLP (HTTP) to the address in the
+            variables `OTEL_…`, by default port 4318 of this machine; needs the extra `traces`.
         run_logs: Folder for the logs of runs, as `gpt5-run-log` writes them, with a folder for each tenant; none are written without it.
-        webhook_url: URL that is told when a run waits or has ended; `https`, or `http` on this machine.
-        webhook_secret: Secret that signs what `webhook_url` is told: `whsec_` and 24 to 64 bytes in base64.
+        webhook_url: URL that gets a message when a run waits or has ended; `https`, or `http` on this machine.
+        webhook_secret: Secret that signs the messages to `webhook_url`: `whsec_` and 24 to 64 bytes in base64.
     """
 
     model_config = SettingsConfigDict(extra="ignore", hide_input_in_errors=True)
