@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
 from inspect import isawaitable
-from typing import Any, cast
+from typing import Any
 
 from agent_loop import (
     AgentWaiting,
@@ -98,7 +98,7 @@ def name_piece(error: MessageError, index: int) -> MessageError:
 
 def close(answer: object) -> None:
     """Close an answer or a session, if possible, although another thread may be reading it."""
-    closer = cast("Any", getattr(answer, "close", None))
+    closer: Any = getattr(answer, "close", None)
     if callable(closer):
         try:
             closer()
@@ -113,8 +113,8 @@ def log_unclosed() -> None:
 
 def find_compactor(model: object, call: CallModel) -> Callable[[CallModel], Any] | None:
     """Return the model's `compact`, if compaction is requested and the model has it, else None."""
-    compact = getattr(model, "compact", None) if call.is_compaction else None
-    return cast("Callable[[CallModel], Any]", compact) if callable(compact) else None
+    compact: Any = getattr(model, "compact", None) if call.is_compaction else None
+    return compact if callable(compact) else None
 
 
 def log_no_compaction(error: BaseException) -> None:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from inspect import iscoroutinefunction
-from typing import Protocol, cast, override
+from typing import Any, Protocol, override
 
 from agent_loop import (
     AgentRun,
@@ -87,7 +87,8 @@ class Clock:
         read: Callable[[], float] = time.monotonic,
     ) -> None:
         self.read = read
-        self.told = _read_cancelled(cancelled)
+        told: Any = getattr(cancelled, "is_set", cancelled)
+        self.told: Callable[[], bool] | None = told
         self._budget = budget
         self._earlier_seconds = earlier_seconds
         self._started = read()
@@ -288,9 +289,9 @@ class StepClock(Clock):
         read: Callable[[], float],
     ) -> None:
         own = None
-        if budget is not None and state.has_budget:
+        closing = state.closing_seconds  # There where the run has a budget.
+        if budget is not None and closing is not None:
             seconds = math.inf if state.budget_seconds is None else state.budget_seconds
-            closing = cast("float", state.closing_seconds)
             own = replace(budget, run_seconds=seconds, closing_seconds=closing)
         seconds, *above = state.run_seconds
         super().__init__(own, None, earlier_seconds=seconds - state.now, read=read)
@@ -355,9 +356,9 @@ class Watch:
         if self._watch is not None:
             self._watch.take(received, now=self._clock.now)
 
-    def give_up(self) -> object:
-        """Return the failure of a call whose time is up."""
-        return cast("CallWatch", self._watch).give_up(now=self._clock.now)
+    def give_up(self) -> Failure | ModelFailure | None:
+        """Return the failure of a call whose time is up; None if it has no limits."""
+        return None if self._watch is None else self._watch.give_up(now=self._clock.now)
 
     def end(self) -> ModelFailure | None:
         """Return the failure of a call that has ended; None if it has not failed."""
@@ -368,11 +369,6 @@ def can_say_so(cancelled: object) -> bool:
     """Return whether this can tell that a run is cancelled; an async function cannot, because its result is always true."""
     says = getattr(cancelled, "is_set", cancelled)
     return callable(says) and not iscoroutinefunction(says)
-
-
-def _read_cancelled(cancelled: Cancelled) -> Callable[[], bool] | None:
-    is_set = getattr(cancelled, "is_set", None)
-    return cast("Callable[[], bool] | None", cancelled if is_set is None else is_set)
 
 
 def find_left(seconds: float) -> float:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from secrets import token_bytes
-from typing import TYPE_CHECKING, Any, Final, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from agent_driver._steps.steps import Steps
 from agent_driver._time import Cancelled
@@ -11,6 +11,7 @@ from agent_driver._tools.calls import Tools, read_tools
 from agent_driver._tools.guardrails import Guardrails
 from agent_loop import AskApproval, Budgets, RunSettings, TimeBudget, Window
 from agent_tooling import AnswerSchema, ApprovalOption, ApprovalRules
+from stream_text import is_object
 
 from .declaration import Declaration
 from .drive_settings import Decisions, DriveSettings
@@ -178,6 +179,6 @@ def _read_rules(raw: object) -> ApprovalRules | None:
 def _read_answer(answer: Any) -> AnswerSchema | None:
     if answer is None or isinstance(answer, AnswerSchema):
         return answer
-    if isinstance(answer, str | Mapping):
-        return AnswerSchema.parse(cast("str | Mapping[str, Any]", answer))
+    if isinstance(answer, str) or is_object(answer):
+        return AnswerSchema.parse(answer)
     return AnswerSchema.from_type(answer, field="answer")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import wraps
 from inspect import signature
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from agent_driver._steps.steps import Steps
 from agent_driver._time import Cancelled, can_say_so
@@ -148,7 +148,7 @@ def takes_settings[**P, Events](
 
         returned = signature(play).return_annotation
         shown = signature(settings).replace(return_annotation=returned)
-        cast("Any", played).__signature__ = shown
+        vars(played)["__signature__"] = shown
         return played
 
     return decorate

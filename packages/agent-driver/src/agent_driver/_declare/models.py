@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, Protocol
 
 from agent_loop import Budgets, CallModel, FallbackModel
 
@@ -175,15 +175,15 @@ def _choose(
 
 
 def _open(model: object) -> ModelClient | None:
-    session = getattr(model, "session", None)
-    is_client = callable(session) and callable(getattr(model, "answer", None))
-    return cast("SessionClient", model).session() if is_client else None
+    client: Any = model
+    is_client = all(callable(getattr(model, name, None)) for name in ("session", "answer"))
+    return client.session() if is_client else None
 
 
 def _read(model: object, field: str) -> Callable[[CallModel], Any]:
-    answer = getattr(model, "answer", None)
-    found = answer if callable(answer) else model
+    answer: Any = getattr(model, "answer", None)
+    found: Any = answer if callable(answer) else model
     if not callable(found):
         expected = "a function that is called with a CallModel, or a client with `answer`"
         raise TypeError(f"{field}: expected {expected}, got {type(model).__name__}")
-    return cast("Callable[[CallModel], Any]", found)
+    return found

@@ -168,7 +168,7 @@ def _resume(
     """
     if resumed is None:
         return None
-    key = cast("bytes", settings.snapshot_key)  # There, for the run that called it was resumed.
+    key = settings.snapshot_key or b""  # There, for the run that called it was resumed.
     try:
         _, extra = run.resume(resumed.snapshot, key=key, now=find_now(settings))
     except SnapshotError as error:

@@ -1,14 +1,14 @@
 """Runs that stop for approval: how they are saved and how they continue."""
 
 import time
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from agent_driver._declare.drive_settings import DriveSettings
 from agent_driver._declare.tool_options import iter_all, iter_hosted
 from agent_driver._tools.calls import ToolCalls, find_seen
 from agent_loop import AgentRun, AskApproval, Decision, Event, validate_snapshot_key
+from stream_text import is_object
 
 
 _NEVER: Final = 253_402_300_800.0  # When the year 9999 ends.
@@ -26,7 +26,7 @@ def seal(
     if not events or not isinstance(asked := events[-1], AskApproval):
         return events
     snapshot = run.to_snapshot(
-        key=cast("bytes", settings.snapshot_key),
+        key=settings.snapshot_key or b"",
         expires_at=_find_expiry(settings),
         extra={**calls.save(asked), "log": log},
     )
@@ -102,16 +102,15 @@ def read_decisions(decisions: Any, asked: AskApproval) -> tuple[Decision, ...]:
     ids = [call.key for call in asked.calls]
     if isinstance(decisions, bool):
         decisions = dict.fromkeys(ids, decisions)
-    if not isinstance(decisions, Mapping):
+    if not is_object(decisions):
         expected = "true or false, or one for each call that waits, by its id"
         raise TypeError(f"decisions: expected {expected}, got {type(decisions).__name__}")
-    given = cast("Mapping[str, Any]", decisions)
-    for name in given.keys() ^ set(ids):
+    for name in decisions.keys() ^ set(ids):
         problem = "none for this call" if name in ids else "one for a call that does not wait"
         raise ValueError(
             f"decisions[{name!r}]: expected one for each call that waits, got {problem}"
         )
-    return tuple(_read_decision(given[name], name) for name in ids)
+    return tuple(_read_decision(decisions[name], name) for name in ids)
 
 
 def _read_decision(decision: object, call_id: str) -> Decision:

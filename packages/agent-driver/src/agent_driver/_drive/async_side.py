@@ -7,7 +7,7 @@ from asyncio import CancelledError
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from functools import partial
 from inspect import isawaitable
-from typing import Any, cast
+from typing import Any
 
 from agent_driver._answers import close, find_compactor, is_whole, log_no_compaction, log_unclosed
 from agent_driver._declare.declaration import Declaration, find_agent
@@ -217,14 +217,14 @@ class AsyncRunningTools:
         self._threads = Threads(setup.settings.max_parallel_tools, "agent-driver-tool")
         # Results and the events of agents, as they come; only the loop's thread puts them in.
         self._told: asyncio.Queue[_Told] = asyncio.Queue()
-        self._over = asyncio.get_running_loop().create_future() if setup.steps else None
+        self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._tasks = [self._start(job) for job in jobs]
 
     def make(self, job: Job) -> Coroutine[Any, Any, Output]:
         """Make a call, which is a step where steps are recorded."""
         steps = self._setup.steps
         # The calls of an agent are steps, and it is none itself.
-        if steps is None or self._over is None or find_agent(job.tool) is not None:
+        if steps is None or find_agent(job.tool) is not None:
             return self._invoke(job)
         return steps.call(job, partial(self._invoke, job), self._over)
 
@@ -242,7 +242,7 @@ class AsyncRunningTools:
 
     def end(self) -> None:
         """Give up the calls that are steps, so that this is recorded: there is no more time for tools."""
-        cast("asyncio.Future[None]", self._over).set_result(None)
+        self._over.set_result(None)
 
     def abandon(self) -> None:
         """Abandon whatever is still running."""

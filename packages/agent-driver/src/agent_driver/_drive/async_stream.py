@@ -102,7 +102,7 @@ class AsyncRunStream[Answer]:
     async def _end(self, cause: BaseException | None = None) -> None:
         play, session = self._play, self._play.session
         result = play.read(self._last, cause)
-        if session is not None and (conversation := play.to_conversation(result)) is not None:
+        if (conversation := play.to_conversation(result)) is not None and session is not None:
             try:
                 await async_call(session.save, conversation)
             except Exception as error:  # noqa: BLE001 - whatever a store raises, there is a result

@@ -6,7 +6,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from agent_driver._answers import is_end, name_piece
 from agent_driver._declare.declaration import Declaration, find_agent
@@ -65,7 +65,7 @@ async def make_step(
     try:
         await maker.make(on_event)
     except StepError as error:
-        raise cast("BaseException", error.__cause__) from None
+        raise error.__cause__ or error from None
     if steps.record is None:
         # A model's client that says itself that the run is cancelled: nothing of that is recorded.
         raise asyncio.CancelledError

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from agent_driver._answers import ModelIsAsyncError
 from agent_driver._declare.agent_settings import RunOptions, refuse_unknown
@@ -23,6 +23,7 @@ from agent_loop import (
     read_user_message,
 )
 from agent_tooling import denied_call_text
+from stream_text import is_object
 
 from .approval import read_decisions
 from .result import Result, add_notice, read_ending
@@ -117,10 +118,10 @@ class Play:
             ValueError: If there is nothing to run or to resume, calls wait in the session and there are no decisions,
                 or there are decisions and nothing waits.
         """
-        resume, history = self._resume, self._history
+        resume = self._resume
         self._conversation = conversation
         if conversation is not None:
-            history, self.notice = conversation.messages, conversation.notice
+            self._history, self.notice = conversation.messages, conversation.notice
             resume = resume or conversation.waiting
             self._refuse_silence(conversation)
         told = "" if self.notice is None else f". {self.notice}"
@@ -132,7 +133,7 @@ class Play:
             raise ValueError(f"{expected}{told}")
         if resume is not None and self._prompt:
             raise ValueError("prompt: expected none where a run is resumed")
-        messages = [*history, *self._prompt]
+        messages = [*self._history, *self._prompt]
         self._given = len(messages)
         self.run: AgentRun = self.declared.build_run(messages)
         options = {name: self._options[name] for name in _OF_DRIVE if name in self._options}
@@ -176,9 +177,8 @@ class Play:
 
     def take_up(self, conversation: "Conversation") -> None:
         """Go on from a conversation as it was saved."""
-        # What the claim says of the calls is true only as long as nothing else is saved.
-        loaded = cast("Conversation", self._conversation)
-        self._conversation = replace(loaded, version=conversation.version)
+        # What the claim says is true only as long as nothing else is saved.
+        self._conversation = replace(conversation, messages=self._history)
 
     def read(self, ending: Event | None, cause: BaseException | None) -> Result[Any]:
         """Return the result of the run.
@@ -211,8 +211,10 @@ class Play:
         return add_notice(result, self.notice, is_typed=self._is_typed)
 
     def to_conversation(self, result: Result[Any]) -> "Conversation | None":
-        """Return the conversation to save; None where the run has added nothing to it."""
-        conversation = cast("Conversation", self._conversation)
+        """Return the conversation to save; None where there is no session, or the run has added nothing to it."""
+        conversation = self._conversation
+        if conversation is None:
+            return None
         if result.waiting is not None:
             # What has been said since stands in the snapshot.
             return replace(conversation, waiting=result.waiting, given_out=())
@@ -246,12 +248,12 @@ def _tell_unknown(call: ToolCall, given_out: Iterable[AskedCall]) -> str:
     return f"{_UNKNOWN} It was to make {describe_calls(of_agent)}." if of_agent else _UNKNOWN
 
 
-def _read_prompt(prompt: object) -> tuple[object, ...]:
+def _read_prompt(prompt: Any) -> tuple[object, ...]:
     if prompt is None:
         return ()
     if isinstance(prompt, str):
         return ({"role": "user", "content": prompt},)
-    if isinstance(prompt, Mapping) or not isinstance(prompt, Iterable):
-        found = type(cast("object", prompt)).__name__
+    if is_object(prompt) or not hasattr(prompt, "__iter__"):
+        found = type(prompt).__name__
         raise TypeError(f"prompt: expected a text or a list of messages, got {found}")
-    return tuple(cast("Iterable[object]", prompt))
+    return tuple(prompt)

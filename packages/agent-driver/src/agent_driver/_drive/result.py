@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from agent_driver._errors import AgentDriverError
 from agent_loop import (
@@ -84,7 +84,7 @@ class Result[Answer]:
         """
         if not self.answered:
             raise NoAnswerError(self.reason, self.error)
-        return cast("Answer", self._value)
+        return self._value
 
     @property
     def cost(self) -> Decimal | None:

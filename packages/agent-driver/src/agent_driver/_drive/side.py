@@ -7,7 +7,7 @@ from contextlib import closing, suppress
 from functools import partial
 from inspect import isawaitable
 from queue import Empty, SimpleQueue
-from typing import Any, cast
+from typing import Any
 
 from agent_driver._answers import Asked, close
 from agent_driver._declare.declaration import Declaration, find_agent
@@ -47,8 +47,7 @@ def ask_guardrail(setup: Setup, call: GuardrailCall) -> object:
     try:
         said = setup.guards.find(call)(call.value)
         if isawaitable(said):
-            with suppress(AttributeError):
-                cast("Any", said).close()  # Else Python warns that a coroutine was forgotten.
+            close(said)  # Else Python warns that a coroutine was forgotten.
             raise TypeError("an async guardrail: use adrive, which awaits it")  # noqa: TRY301 - it fails as any other
     except Exception as error:  # noqa: BLE001 - whatever it raises, nothing passes
         return GuardrailError(error)

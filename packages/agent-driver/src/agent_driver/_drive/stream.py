@@ -103,7 +103,7 @@ class RunStream[Answer]:
     def _end(self, cause: BaseException | None = None) -> None:
         play, session = self._play, self._play.session
         result = play.read(self._last, cause)
-        if session is not None and (conversation := play.to_conversation(result)) is not None:
+        if (conversation := play.to_conversation(result)) is not None and session is not None:
             try:
                 call(session.save, conversation)
             except Exception as error:  # noqa: BLE001 - whatever a store raises, there is a result

@@ -80,9 +80,9 @@ class Try:
 
     def give_up(self) -> bool:
         """End the try and tell the tool, if it listens, to stop; return False if the try has ended already."""
-        if not self.end():
+        if self._given_up is None or not self.end():
             return False
-        cast("Future[None]", self._given_up).set_result(None)
+        self._given_up.set_result(None)
         return True
 
     def is_over(self) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Final, Literal, Self, cast
+from typing import Any, Final, Literal, Self
 
 from agent_driver._time import ClockState
 from agent_driver._tools.guardrails import GuardrailCall
@@ -94,10 +94,13 @@ class StepRequest:
         Raises:
             SnapshotError: If there is a value that JSON cannot express; it names the place, such as `request.args.key`.
         """
-        plain = _to_plain(self) | {"call": _to_plain(self.call), "clock": _to_plain(self.clock)}
+        plain: Any = _to_plain(self) | {
+            "call": _to_plain(self.call),
+            "clock": _to_plain(self.clock),
+        }
         del plain["messages"]
         try:
-            return dump_inputs([cast("Any", plain)])
+            return dump_inputs([plain])
         except SnapshotError as error:
             place = str(error).partition(".")[2]
             raise SnapshotError(error.fault, f"request.{place}") from None
@@ -114,7 +117,7 @@ class StepRequest:
             SnapshotError: If it is no such text.
         """
         try:
-            [plain] = cast("list[dict[str, Any]]", load_inputs(text))
+            [plain] = load_inputs(text)
             plain["call"] = _CALLS[plain["kind"]](**plain["call"])
             plain["clock"] = ClockState(**plain["clock"])
             return cls(**plain, messages=tuple(messages))

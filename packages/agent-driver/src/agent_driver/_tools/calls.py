@@ -40,6 +40,7 @@ from agent_tooling import (
     timed_out_text,
     unknown_tool_text,
 )
+from stream_text import is_object
 
 from .guardrails import Guards, with_defaults
 
@@ -318,10 +319,7 @@ def read_tools(tools: Tools) -> dict[str, Tool]:
     """
     if isinstance(tools, str) or not hasattr(tools, "__iter__"):
         raise DeclarationError("tools", "tools or functions, in a list or by their names", tools)
-    if isinstance(tools, Mapping):
-        named: Iterable[tuple[Any, Any]] = cast("Mapping[Any, Any]", tools).items()
-    else:
-        named = ((None, tool) for tool in tools)
+    named: Iterable[Any] = tools.items() if is_object(tools) else ((None, tool) for tool in tools)
     read: dict[str, Tool] = {}
     for index, (name, tool) in enumerate(named):
         place = f"tools[{index if name is None else repr(name)}]"
@@ -350,8 +348,8 @@ def free_name(name: str, taken: Container[object]) -> str:
 
 def _read_tool(tool: Any, name: Any, place: str) -> Tool:
     if isinstance(tool, Tool):
-        tool = cast("Tool", tool)
-        return tool if name in {None, tool.name} else replace(tool, name=name)
+        made = cast("Tool", tool)
+        return made if name in {None, made.name} else replace(made, name=name)
     if not callable(tool):
-        raise DeclarationError(place, "a tool or a function", cast("object", tool))
+        raise DeclarationError(place, "a tool or a function", tool)
     return Tool.from_function(tool, name=name)

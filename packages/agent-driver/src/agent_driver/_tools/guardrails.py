@@ -2,10 +2,10 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from agent_loop import AnswerChecked, CheckAnswer, Event, ModelCallEnded, RoundEnded, ToolCall
 from agent_tooling import RefusedArguments, Tool, ToolArguments, changed_tool_text
@@ -90,10 +90,10 @@ class Guardrails:
     def __post_init__(self) -> None:
         """Refuse what cannot be called."""
         for name in ("input", "tool_call", "answer"):
-            given: object = getattr(self, name)
-            if isinstance(given, str) or not isinstance(given, Iterable):
+            given: Any = getattr(self, name)
+            if isinstance(given, str) or not hasattr(given, "__iter__"):
                 raise TypeError(f"{name}: expected functions in a list, got {type(given).__name__}")
-            guardrails = tuple(cast("Iterable[object]", given))
+            guardrails: tuple[object, ...] = tuple(given)
             for index, guardrail in enumerate(guardrails):
                 if not callable(guardrail):
                     found = type(guardrail).__name__

@@ -5,9 +5,10 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from agent_tooling import Tool, ToolError
+from stream_text import is_list, is_object
 
 
 if TYPE_CHECKING:  # Who has few tools need not wait for it.
@@ -140,17 +141,16 @@ def _read_parameters(schema: Mapping[str, Any]) -> tuple[list[str], list[str], l
     options: list[str] = []
     waiting: list[tuple[object, int]] = [(schema, 0)]
     for node, depth in waiting:
-        if isinstance(node, list):
-            waiting += [(item, depth + 1) for item in cast("list[object]", node)]
-        if not isinstance(node, Mapping) or depth > _MAX_DEPTH:
+        if is_list(node):
+            waiting += [(item, depth + 1) for item in node]
+        if not is_object(node) or depth > _MAX_DEPTH:
             continue
-        part = cast("Mapping[str, Any]", node)
-        if isinstance(part.get("properties"), Mapping):
-            names += part["properties"]
-            waiting += [(child, depth + 1) for child in part["properties"].values()]
-        if isinstance(part.get("enum"), list):
-            options += map(str, part["enum"])
-        if depth and isinstance(part.get("description"), str):
-            descriptions.append(part["description"])
-        waiting += [(part.get(key), depth + 1) for key in ("items", "anyOf", "oneOf", "allOf")]
+        if is_object(properties := node.get("properties")):
+            names += properties
+            waiting += [(child, depth + 1) for child in properties.values()]
+        if is_list(choices := node.get("enum")):
+            options += map(str, choices)
+        if depth and isinstance(said := node.get("description"), str):
+            descriptions.append(said)
+        waiting += [(node.get(key), depth + 1) for key in ("items", "anyOf", "oneOf", "allOf")]
     return names, descriptions, options
