@@ -1,7 +1,8 @@
 """Reasoning that a server other than OpenAI's has sent as plain text, and that travels with an answer for that server alone."""
 
-from collections.abc import Mapping
-from typing import Final, cast
+from typing import Final
+
+from ._shapes import is_list, is_object
 
 
 MADE_BY_KEY: Final = "made_by"
@@ -15,18 +16,14 @@ def is_marked_reasoning(item: object) -> bool:
 
     Source: docs/contracts/openai-gpt5-responses.md, A28.
     """
-    if not isinstance(item, Mapping) or MADE_BY_KEY not in item:
+    if not is_object(item) or item.get("type") != "reasoning":
         return False
-    members = cast("Mapping[str, object]", item)
-    return members.get("type") == "reasoning" and isinstance(members.get(MADE_BY_KEY), str)
+    return isinstance(item.get(MADE_BY_KEY), str)
 
 
 def without_open_reasoning(body: object) -> object:
     """Return the opaque body of an answer without such items; the same object if there are none."""
-    if not isinstance(body, Mapping):
+    if not is_object(body) or not is_list(items := body.get(_ITEMS)):
         return body
-    members = cast("Mapping[str, object]", body)
-    items = members.get(_ITEMS)
-    listed = cast("list[object]", items) if isinstance(items, list) else []
-    kept = [item for item in listed if not is_marked_reasoning(item)]
-    return {**members, _ITEMS: kept} if len(kept) < len(listed) else members
+    kept = [item for item in items if not is_marked_reasoning(item)]
+    return {**body, _ITEMS: kept} if len(kept) < len(items) else body

@@ -1,11 +1,11 @@
 """Tool calls as libraries write them: mappings or objects, recognised only by the names of their members."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from ._errors import MessageError
+from ._shapes import is_object
 
 
 _CALL_ID = ("call_id", "tool_call_id", "toolCallId", "id")  # Some have an id of their own besides.
@@ -35,11 +35,9 @@ class WrittenCall:
 
 def read_member(value: object, *names: str) -> Any:
     """Return the member of a mapping or an object under the first of these names that is there and not None; else None."""
-    is_mapping = isinstance(value, (dict, Mapping))  # most are dictionaries, which is told sooner
+    members = value if is_object(value) else None
     for name in names:
-        found = (
-            cast("Mapping[str, Any]", value).get(name) if is_mapping else getattr(value, name, None)
-        )
+        found = getattr(value, name, None) if members is None else members.get(name)
         if found is not None:
             return found
     return None
@@ -92,12 +90,10 @@ def _text(value: object, field: str) -> str:
 
 
 def _arguments(value: object, field: str) -> str:
-    if not isinstance(value, Mapping):
+    if not is_object(value):
         return _text(value, field)
     try:
-        return (
-            json.dumps(dict(cast("Mapping[str, Any]", value)), ensure_ascii=False) if value else ""
-        )
+        return json.dumps(dict(value), ensure_ascii=False) if value else ""
     except (TypeError, ValueError, RecursionError):
         message = f"{field}: expected JSON text or an object that can be written as JSON"
         raise MessageError(message, field=field) from None
