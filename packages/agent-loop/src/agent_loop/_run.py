@@ -46,7 +46,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from threading import RLock
-from typing import Any, cast
+from typing import Any
 
 from agent_tooling import ApprovalRules
 
@@ -399,7 +399,7 @@ class AgentRun:
             if self._said:
                 self._hear()
             events = take_input(self._run, received)
-            if self._said and self.state == "finished":
-                last = cast("Finished", events[-1])
+            last = events[-1] if events else None
+            if self._said and isinstance(last, Finished):
                 events = (*events[:-1], replace(last, unread=self.unread))
             return events

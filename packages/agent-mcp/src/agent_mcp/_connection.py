@@ -224,8 +224,8 @@ class Connection:
 
     def _explain(self, error: BaseException | None, stderr: str) -> McpError:
         """Return what was wrong; None is a server that took too long."""
-        while isinstance(error, BaseExceptionGroup):
-            error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+        while group := getattr(error, "exceptions", None):
+            error = group[0]
         if isinstance(error, McpError):
             return error
         if error is None:

@@ -6,12 +6,14 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import anyio
 import httpx2
 from mcp import types
 from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
+
+from stream_text import is_object
 
 from ._bounds import MAX_EVENT_BYTES, MAX_MESSAGE_BYTES, TOO_LARGE, fit_message
 from ._servers import HttpServer
@@ -93,7 +95,7 @@ class _BoundedBody(httpx2.AsyncByteStream):
     """A body that is passed on event by event, or as a whole, unless there is too much in it."""
 
     def __init__(self, request: httpx2.Request, response: httpx2.Response) -> None:
-        self._inner = cast("httpx2.AsyncByteStream", response.stream)
+        self._inner = _stream(response)
         self._request = request
         self._is_stream = "event-stream" in response.headers.get("content-type", "")
 
@@ -171,12 +173,17 @@ def _write_error(number: object, error: dict[str, Any]) -> bytes:
     return json.dumps(answer, ensure_ascii=False).encode(errors="replace")
 
 
+def _stream(response: httpx2.Response) -> httpx2.AsyncByteStream:
+    stream = response.stream
+    return stream if isinstance(stream, httpx2.AsyncByteStream) else httpx2.ByteStream(b"")
+
+
 async def _read_beginning(response: httpx2.Response) -> bytes:
     body = b""
     try:
         # One that breaks off has been refused all the same.
         with suppress(httpx2.TransportError):
-            async for chunk in cast("httpx2.AsyncByteStream", response.stream):
+            async for chunk in _stream(response):
                 body += chunk
                 if len(body) > _REFUSAL_BYTES:
                     break
@@ -208,4 +215,4 @@ def _read_object(body: bytes) -> dict[str, Any]:
 
 
 def _as_object(value: object) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return dict(value) if is_object(value) else {}

@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from mcp import Client, types
 from mcp.shared.inbound import find_invalid_x_mcp_header
 
 from agent_tooling import DeclarationError, Tool, read_object_schema
-from stream_text import KnownSecrets
+from stream_text import KnownSecrets, is_list, is_object
 
 from ._bounds import LEFT_OUT, MAX_TOOLS
 from ._errors import McpError
@@ -60,12 +60,12 @@ def mend_tools(result: dict[str, Any]) -> None:
     Schemas are kept aside, as they came.
     """
     tools: object = result.get("tools")
-    if not isinstance(tools, list):
+    if not is_list(tools):
         return
     dropped: dict[str, str] = {}
     mended: list[dict[str, Any]] = []
-    for place, tool in enumerate(cast("list[object]", tools), 1):
-        given = cast("dict[str, Any]", tool) if isinstance(tool, dict) else {}
+    for place, tool in enumerate(tools, 1):
+        given: Mapping[str, Any] = tool if is_object(tool) else {}
         name, reason = given.get("name"), given.get(LEFT_OUT)
         if not isinstance(name, str) or not name:
             kept = {"name": f"unnamed_{place}"} | _left_out("expected a tool with a text as name")
@@ -85,11 +85,11 @@ def mend_tools(result: dict[str, Any]) -> None:
 
 def _mend_schema(schema: object) -> dict[str, Any]:
     """Return the schema that the session takes, from which it reads no more than what goes into headers, and the one that came."""
-    given = cast("dict[str, Any]", schema) if isinstance(schema, dict) else {}
+    given: Mapping[str, Any] = schema if is_object(schema) else {}
     shown = {key: value for key, value in given.items() if key not in {"required", "$schema"}}
     properties: object = shown.get("properties", {})
-    are_schemas = isinstance(properties, dict) and all(
-        isinstance(one, dict | bool) for one in cast("dict[str, object]", properties).values()
+    are_schemas = is_object(properties) and all(
+        isinstance(one, dict | bool) for one in properties.values()
     )
     shown = (shown if are_schemas else {}) | {"type": "object"}
     return {"inputSchema": shown, "_meta": {SCHEMA: schema}}
@@ -127,7 +127,7 @@ def make_tool(
         server: The server, which says how it is called.
         known: The secrets that no text of it may show.
     """
-    meta = cast("Mapping[str, Any]", listed.meta)
+    meta: Mapping[str, Any] = listed.meta or {}
     if LEFT_OUT in meta:
         return known.redact(meta[LEFT_OUT])[:_MAX_REASON]
     given: object = meta[SCHEMA]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from contextlib import ExitStack
 from functools import partial
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import anyio
 import anyio.to_thread
@@ -54,8 +54,8 @@ class McpServers:
     def __init__(
         self, *servers: StdioServer | HttpServer, on_progress: OnProgress | None = None
     ) -> None:
-        for server in cast("tuple[object, ...]", servers):
-            if not isinstance(server, StdioServer | HttpServer):
+        for server in servers:
+            if not _is_server(server):
                 kind = type(server).__name__
                 raise McpError("", f"MCP servers: expected StdioServer or HttpServer, got {kind}")
         names = [server.name for server in servers]
@@ -252,3 +252,7 @@ class _Use:
             return await asyncio.wrap_future(called)
 
         return call
+
+
+def _is_server(value: object) -> bool:
+    return isinstance(value, StdioServer | HttpServer)

@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, assert_never, cast
+from typing import Any, Final, assert_never
 
 from mcp import types
 
 from agent_tooling import ToolError
-from stream_text import KnownSecrets
+from stream_text import KnownSecrets, is_object
 
 
 # What the Responses API takes as pictures (docs/evidence/responses-api.md).
@@ -44,9 +44,8 @@ def read_result(result: types.CallToolResult, known: KnownSecrets) -> str | list
 def _is_said(structured: Any, texts: Sequence[str]) -> bool:
     """Return whether the texts say the same, or the only member of it, as servers wrap what is not an object; a list may be said item by item."""
     values = [structured]
-    members = cast("dict[str, Any]", structured) if isinstance(structured, dict) else {}
-    if len(members) == 1:
-        values += members.values()
+    if is_object(structured) and len(structured) == 1:
+        values += structured.values()
     said = [list(texts), *(value for text in texts for value in _iter_values(text))]
     return any(value in values for value in said)
 

@@ -2,14 +2,14 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
-from typing import Any, Final, Self, cast
+from typing import Any, Final, Self, TypeGuard
 from urllib.parse import SplitResult, urlsplit
 
 from agent_tooling import ApprovalOption, DeclarationError, Tool, ToolOptions
-from stream_text import is_secret_setting, iter_header_secrets
+from stream_text import is_object, is_secret_setting, iter_header_secrets
 
 from ._errors import McpError
 
@@ -85,17 +85,15 @@ class StdioServer(ServerSettings):
         env: object = self.env
         if env is None:
             return {name: os.environ[name] for name in _ALWAYS if name in os.environ}
-        if isinstance(env, Mapping):
-            values = dict(cast("Mapping[object, object]", env))
-            if not all(isinstance(text, str) for pair in values.items() for text in pair):
+        if is_object(env):
+            if not all(isinstance(text, str) for pair in env.items() for text in pair):
                 raise McpError(self.name, "expected env with texts as names and values")
-            return cast("dict[str, str]", values)
+            return dict(env)
         if not _is_texts(env):
             raise McpError(self.name, "expected env as names of variables, or values by name")
-        names: Sequence[str] = env
-        if missing := [name for name in names if name not in os.environ]:
+        if missing := [name for name in env if name not in os.environ]:
             raise McpError(self.name, f"expected the variables of env to be set, {missing} are not")
-        return {name: os.environ[name] for name in names}
+        return {name: os.environ[name] for name in env}
 
     def fixed(self) -> Self:
         """Return the server with the values that its variables have now."""
@@ -135,11 +133,8 @@ class HttpServer(ServerSettings):
         is_whole = parts is not None and bool(parts.hostname) and "@" not in parts.netloc
         if parts is None or not is_whole or not _is_private(parts):
             raise McpError(self.name, f"expected url as {_ADDRESS}")
-        headers = cast("Mapping[object, object]", self.all_headers)
-        for name, value in headers.items():
-            is_sent = isinstance(value, str) and value.isascii() and value.isprintable()
-            if not is_sent or not isinstance(name, str) or not name.isascii():
-                raise McpError(self.name, "expected token and headers as ASCII texts in one line")
+        if not all(_is_line(text) for pair in self.all_headers.items() for text in pair):
+            raise McpError(self.name, "expected token and headers as ASCII texts in one line")
 
     @property
     def all_headers(self) -> dict[str, str]:
@@ -175,10 +170,13 @@ def _validate_settings(name: object, settings: ServerSettings) -> None:
         raise McpError(name, str(error)) from None
 
 
-def _is_texts(value: object) -> bool:
-    return isinstance(value, list | tuple | set | frozenset) and all(
-        isinstance(text, str) for text in cast("Sequence[object]", value)
-    )
+def _is_texts(value: Any) -> TypeGuard[Collection[str]]:
+    is_several = issubclass(type(value), list | tuple | set | frozenset)
+    return is_several and all(isinstance(text, str) for text in value)
+
+
+def _is_line(text: object) -> bool:
+    return isinstance(text, str) and text.isascii() and text.isprintable()
 
 
 def _split(url: object) -> SplitResult | None:

@@ -4,9 +4,9 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final
 
-from stream_text import InvalidJsonError, parse_json
+from stream_text import InvalidJsonError, is_object, parse_json
 
 from ._blocks import (
     CONTEXT_GATHERING_POLICY,
@@ -109,7 +109,7 @@ def check_overrides(prompt_policy_overrides: object) -> tuple[str, ...]:
             problem = "it looks like a JSON object but cannot be read as one, and changes nothing"
             is_meant = _NEARLY_JSON.match(prompt_policy_overrides)
             return (f"{problem}: {error}",) if is_meant else ()
-    overrides = cast("Mapping[object, object]", value if isinstance(value, Mapping) else {})
+    overrides: Mapping[object, object] = value if is_object(value) else {}
     problems = ((key, _find_problem(key, override)) for key, override in overrides.items())
     return tuple(
         f"the key {key!r} {problem} and changes nothing" for key, problem in problems if problem
@@ -134,15 +134,15 @@ def _read_overrides(overrides: object) -> Mapping[str, object]:
     """Read overrides in any accepted shape as a mapping of policy keys."""
     if overrides is None:
         return {}
-    if isinstance(overrides, Mapping):
-        return cast("Mapping[str, object]", overrides)
+    if is_object(overrides):
+        return overrides
     if not isinstance(overrides, str):
         raise PolicyError("prompt_policy_overrides", "text, a mapping or None", overrides)
     try:
         value: object = parse_json(overrides)
     except InvalidJsonError:
         return {} if _NEARLY_JSON.match(overrides) else {_EXTRA_KEY: overrides}
-    return cast("dict[str, object]", value) if isinstance(value, dict) else {_EXTRA_KEY: overrides}
+    return value if is_object(value) else {_EXTRA_KEY: overrides}
 
 
 def _block_text(block: _Block, override: str | None, *, model: str | None) -> str:

@@ -4,7 +4,7 @@ import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from ._fields import OPENAI_HOST, PREFIX, Event, build_line, host_of
 
@@ -201,13 +201,13 @@ def _request_facts(body: Mapping[str, Any]) -> dict[str, object]:
     }
 
 
-def _length(value: object) -> int:
+def _length(value: Any) -> int:
     """Count items; a text is one item, nothing is none."""
     match value:
         case str():
             return 1
-        case Sequence():
-            return len(cast("Sequence[object]", value))
+        case [*items]:
+            return len(items)
         case _:
             return 0
 
@@ -258,5 +258,9 @@ def _member(value: object, name: str) -> object:
     return members.get(name) if members else getattr(value, name, None)
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+def _mapping(value: Any) -> Mapping[str, Any]:
+    match value:
+        case {**members}:
+            return members
+        case _:
+            return {}

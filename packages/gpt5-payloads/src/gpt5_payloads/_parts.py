@@ -1,7 +1,7 @@
 """Images and files of a conversation, fitted to a model."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from stream_text import is_list, is_object, render_omission
 
@@ -93,20 +93,19 @@ def iter_parts(item: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield from filter(is_object, parts if is_list(parts) else ())
 
 
-def _fitted(part: object, profile: ModelProfile, detail: ImageDetail | None) -> object:
+def _fitted(part: Any, profile: ModelProfile, detail: ImageDetail | None) -> object:
     match part:
         case {"type": "input_image"} if not profile.images:
             return _omitted(part, "image", _TEXT_ONLY)
         case {"type": "input_file"} if not profile.files:
             return _omitted(part, "file", _TEXT_ONLY)
         case {"type": "input_image"}:
-            image = cast("Mapping[str, Any]", part)
-            wanted = detail or image.get("detail") or "auto"
+            wanted = detail or part.get("detail") or "auto"
             # A value that is not known here is the server's to judge.
             if wanted not in IMAGE_DETAILS:
-                return image
+                return part
             taken = fit(wanted, accepted=profile.image_details, ladder=IMAGE_DETAILS)
-            return {**image, "detail": taken}
+            return {**part, "detail": taken}
         case _:
             return part
 

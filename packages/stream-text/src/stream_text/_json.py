@@ -3,12 +3,13 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from json import decoder, scanner
-from typing import Any, Final, NoReturn, cast
+from typing import Any, Final, NoReturn
 
 from ._errors import InvalidJsonError
+from ._shapes import is_list, is_object
 
 
 MAX_DEPTH: Final = 200
@@ -73,16 +74,15 @@ def dump_json(value: Any) -> str:
         '{"a":[1,2.5]}'
     """
     # `encode` writes in C, and no other thread can run until it returns, so it gets what is small.
-    if isinstance(value, dict) and has_many_values(value):
-        members = cast("dict[Any, Any]", value).items()
+    if not has_many_values(value):
+        return _ENCODER.encode(value)
+    if is_object(value):
+        members = value.items()
         return "{" + ",".join(f"{_dump_name(name)}:{dump_json(one)}" for name, one in members) + "}"
-    if isinstance(value, list | tuple) and has_many_values(value):
-        items = cast("list[Any]", value)
-        if len(items) <= _TOGETHER:
-            return f"[{','.join(map(dump_json, items))}]"
-        slices = (items[first : first + _TOGETHER] for first in range(0, len(items), _TOGETHER))
-        return f"[{','.join(dump_json(one)[1:-1] for one in slices)}]"
-    return _ENCODER.encode(value)
+    if len(value) <= _TOGETHER:
+        return f"[{','.join(map(dump_json, value))}]"
+    slices = (value[first : first + _TOGETHER] for first in range(0, len(value), _TOGETHER))
+    return f"[{','.join(dump_json(one)[1:-1] for one in slices)}]"
 
 
 def _dump_name(name: Any) -> str:
@@ -142,11 +142,11 @@ def canonical_text(value: object) -> str:
     """Return a text for a value, the same for values that are equal in JSON, where 1 equals 1.0."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if isinstance(value, Mapping):
-        items = cast("Mapping[object, object]", value).items()
-        return f"{{{', '.join(sorted(f'{canonical_text(str(k))}: {canonical_text(v)}' for k, v in items))}}}"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(canonical_text, cast('Sequence[object]', value)))}]"
+    if is_object(value):
+        items = (f"{canonical_text(str(k))}: {canonical_text(v)}" for k, v in value.items())
+        return f"{{{', '.join(sorted(items))}}}"
+    if is_list(value):
+        return f"[{', '.join(map(canonical_text, value))}]"
     return json.dumps(value, ensure_ascii=False, default=str)
 
 

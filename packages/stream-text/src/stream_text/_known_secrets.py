@@ -4,10 +4,10 @@ import json
 import math
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import chain
-from typing import Final, cast
+from typing import Any, Final
 
 from ._errors import InvalidJsonError
 from ._escaped import (
@@ -20,6 +20,7 @@ from ._escaped import (
     split_units,
 )
 from ._json import parse_json
+from ._shapes import is_list, is_object
 
 
 REDACTED: Final = "[redacted]"
@@ -253,8 +254,8 @@ def iter_header_secrets(headers: object) -> Iterator[str]:
         ['Bearer s3cret', 's3cret']
     """
     members: Iterable[tuple[object, object]] = ()
-    if isinstance(headers, Mapping):
-        members = cast("Mapping[object, object]", headers).items()
+    if is_object(headers):
+        members = headers.items()
     elif isinstance(headers, str):
         yield headers
         try:
@@ -262,10 +263,8 @@ def iter_header_secrets(headers: object) -> Iterator[str]:
         except InvalidJsonError:
             return
         # Pairs, for a name may stand twice.
-        pairs = json.loads(headers, object_pairs_hook=tuple)
-        members = (
-            cast("tuple[tuple[object, object], ...]", pairs) if isinstance(pairs, tuple) else ()
-        )
+        pairs: Any = json.loads(headers, object_pairs_hook=tuple)
+        members = pairs if is_list(pairs) and isinstance(pairs, tuple) else ()
     for _, value in members:
         if isinstance(value, str):
             yield value

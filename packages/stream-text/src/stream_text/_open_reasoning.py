@@ -1,8 +1,8 @@
 """Reasoning that a server other than OpenAI's has sent as plain text, and that travels with an answer for that server alone."""
 
-from typing import Final, cast
+from typing import Final
 
-from ._shapes import is_object
+from ._shapes import is_list, is_object
 
 
 MADE_BY_KEY: Final = "made_by"
@@ -23,9 +23,7 @@ def is_marked_reasoning(item: object) -> bool:
 
 def without_open_reasoning(body: object) -> object:
     """Return the opaque body of an answer without such items; the same object if there are none."""
-    if not is_object(body):
+    if not is_object(body) or not is_list(items := body.get(_ITEMS)):
         return body
-    items = body.get(_ITEMS)
-    listed = cast("list[object]", items) if isinstance(items, list) else []
-    kept = [item for item in listed if not is_marked_reasoning(item)]
-    return {**body, _ITEMS: kept} if len(kept) < len(listed) else body
+    kept = [item for item in items if not is_marked_reasoning(item)]
+    return {**body, _ITEMS: kept} if len(kept) < len(items) else body

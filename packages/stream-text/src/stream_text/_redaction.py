@@ -19,6 +19,7 @@ from ._secret_names import (
     find_named_value,
     is_secret_key,
 )
+from ._shapes import is_object
 
 
 MAX_LOGGED_CHARACTERS: Final = 2_000
@@ -103,9 +104,8 @@ class _LogCopy:
     def copy(self, value: object, *, depth: int) -> object:
         if isinstance(value, str):
             return _cut(self._text(value, depth=depth))
-        if isinstance(value, Mapping | list | tuple | set | frozenset):
-            collection = cast("Mapping[object, object] | Iterable[object]", value)
-            return self._collection(collection, depth=depth)
+        if is_object(value) or isinstance(value, list | tuple | set | frozenset):
+            return self._collection(cast("Iterable[object]", value), depth=depth)
         if isinstance(value, bytes | bytearray):
             return f"<{len(value)} bytes>"
         if value is None or isinstance(value, bool):
@@ -114,13 +114,11 @@ class _LogCopy:
             return REDACTED if self._known.redact(_digits(value)) == REDACTED else value
         return f"<{type(value).__name__}>"
 
-    def _collection(
-        self, collection: Mapping[object, object] | Iterable[object], *, depth: int
-    ) -> object:
+    def _collection(self, collection: Iterable[object], *, depth: int) -> object:
         if depth >= _MAX_DEPTH:
             return "<nested too deeply>"
-        if isinstance(collection, Mapping):
-            return self._mapping(cast("Mapping[object, object]", collection), depth=depth)
+        if is_object(collection):
+            return self._mapping(collection, depth=depth)
         return [self.copy(item, depth=depth + 1) for item in collection]
 
     def _mapping(self, mapping: Mapping[object, object], *, depth: int) -> dict[str, object]:

@@ -3,11 +3,12 @@
 import dataclasses
 import json
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from ._open_reasoning import without_open_reasoning
+from ._shapes import is_list, is_object
 from ._written_calls import read_member
 
 
@@ -123,11 +124,10 @@ class RequestSize:
 
     def _measure(self, index: int, message: object) -> list[_File]:
         """Add the size of a message, and return the files in it."""
-        content = read_member(message, "content")
-        if not isinstance(content, list | tuple) or not _is_replaceable(message):
+        parts: object = read_member(message, "content")
+        if not is_list(parts) or not _is_replaceable(message):
             self._size += _json_bytes(message)
             return []
-        parts = cast("Iterable[object]", content)
         sizes = [_json_bytes(part) for part in parts]
         self._size += _json_bytes(_with_content(message, ())) + sum(sizes)
         return [
@@ -154,8 +154,8 @@ def _with_content(message: Any, content: tuple[Any, ...]) -> Any:
 
 
 def _with(message: Any, **member: Any) -> Any:
-    if isinstance(message, Mapping):
-        return {**cast("Mapping[str, Any]", message), **member}
+    if is_object(message):
+        return {**message, **member}
     return dataclasses.replace(message, **member)
 
 

@@ -35,9 +35,9 @@ class WrittenCall:
 
 def read_member(value: object, *names: str) -> Any:
     """Return the member of a mapping or an object under the first of these names that is there and not None; else None."""
-    is_mapping = is_object(value)
+    members = value if is_object(value) else None
     for name in names:
-        found = value.get(name) if is_mapping else getattr(value, name, None)
+        found = getattr(value, name, None) if members is None else members.get(name)
         if found is not None:
             return found
     return None

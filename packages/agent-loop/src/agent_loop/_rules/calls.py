@@ -4,7 +4,6 @@ What follows from them is decided elsewhere.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import cast
 
 from agent_loop._values.events import (
     Event,
@@ -23,7 +22,7 @@ from stream_text import ThinkPiece
 from .display import note_result, should_emit_text, show
 from .requests import take_usage
 from .spending import add_usage, find_unknown, find_uses
-from .state import Compaction, RunContext
+from .state import RunContext, present
 
 
 def take_delta(run: RunContext, delta: ModelDelta) -> tuple[Event, ...]:
@@ -82,7 +81,7 @@ def break_answer(run: RunContext, error: str, *, shows_rest: bool) -> Iterator[E
 
 def end_summary(run: RunContext, usage: Usage | None = None) -> None:
     """Count the usage of the call for a summary, which has ended."""
-    compaction = cast("Compaction", run.state.compaction)
+    compaction = present(run.state.compaction)
     used = usage.counted() if usage else compaction.answer.usage
     compaction.usage += used
     add_usage(run, used)

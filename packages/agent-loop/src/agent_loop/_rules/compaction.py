@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from agent_loop._values.events import CallModel, CompactionKind, Event, RunCompacted
 from agent_loop._values.inputs import CompactedWindow, ModelDelta, ModelDone, ModelFailure
@@ -22,7 +22,7 @@ from .requests import (
 )
 from .round_messages import ModelAnswer
 from .spending import find_used_up_above, wait
-from .state import Compaction, RunContext
+from .state import Compaction, RunContext, present
 from .window_use import estimate_message
 
 
@@ -221,8 +221,8 @@ def _max_summary_tokens(run: RunContext) -> int:
 
 
 def _open(run: RunContext) -> Compaction:
-    return cast("Compaction", run.state.compaction)
+    return present(run.state.compaction)
 
 
 def _window(run: RunContext) -> Window:
-    return cast("Window", run.state.window)
+    return present(run.state.window)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from agent_loop._values.events import CheckAnswer, ClosingReason, Event, Finished, StopReason
 from agent_loop._values.inputs import AnswerChecked, Failure, ToolResult
@@ -36,7 +36,7 @@ from .spending import (
     find_uses,
     give_back_tool_call,
 )
-from .state import RunContext
+from .state import RunContext, present
 
 
 _OF_THE_MODEL: Final = ("error", "time_limit")  # while a call is open
@@ -64,7 +64,7 @@ def ask_check(run: RunContext, answer: str, value: Any = None) -> Iterator[Event
 
 def take_check(run: RunContext, checked: AnswerChecked) -> Iterator[Event]:
     """End with the answer that the driver has checked, with another in its place, or without one."""
-    current, asked = run.state.round, cast("CheckAnswer", run.state.to_check)
+    current, asked = run.state.round, present(run.state.to_check)
     run.move("checked")
     if checked.refusal is not None:
         # In the conversation, too: the next turn must not begin with what nobody may read.

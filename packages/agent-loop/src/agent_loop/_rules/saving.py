@@ -6,10 +6,10 @@ The state is plain JSON, in which tuples, decimals, bytes and the package's own 
 import base64
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
 from decimal import Decimal
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from agent_loop._values.errors import SnapshotError
 from agent_loop._values.inputs import (
@@ -30,14 +30,14 @@ from agent_loop._values.messages import AskedCall, Message, ToolCall
 from agent_loop._values.models import FallbackModel, Window
 from agent_loop._values.own_functions import OwnFunction, name_of
 from agent_loop._values.usage import AgentUse, Usage
-from stream_text import read_member
+from stream_text import is_list, is_object, read_member
 
 from .cuts import Marks
 from .ending import find_agent_uses
 from .requests import bound_requests
 from .round_messages import ModelAnswer, Round
 from .snapshots import VERSION, digest, seal, unseal
-from .state import Display, RunContext, RunState, Spending
+from .state import Display, RunContext, RunState, Spending, present
 from .transitions import next_state
 
 
@@ -140,7 +140,7 @@ def load_run(run: RunContext, snapshot: object, *, key: bytes, now: float) -> An
     run.state.status = "approval"
     bound_requests(run)
     for name, remembered in saved["own_functions"].items():
-        cast("Callable[[Any], None]", own[name].load)(remembered)
+        present(own[name].load)(remembered)
     return saved["extra"]
 
 
@@ -202,8 +202,8 @@ def _digest_tools(tools: Iterable[object], own: Mapping[str, OwnFunction]) -> di
         # Own functions may differ: what they remember is compared by their names alone.
         if name in own:
             continue
-        function: Any = read_member(tool, "function")
-        declared = tool if function is None or callable(function) else cast("object", function)
+        function: object = read_member(tool, "function")
+        declared = tool if function is None or callable(function) else function
         about = [read_member(declared, "description"), read_member(declared, "parameters")]
         digests[str(name or index)] = digest(_to_plain(about, f"tools[{index}]"))
     return digests
@@ -229,12 +229,11 @@ def _to_plain(value: Any, path: str) -> Any:
             plain = {_KIND: "Decimal", "value": str(value)}
         case bytes():
             plain = {_KIND: "bytes", "value": base64.b64encode(value).decode()}
-        case tuple():
-            plain = {_KIND: "tuple", "items": _to_list(cast("Sequence[Any]", value), path)}
-        case list():
-            plain = _to_list(cast("list[Any]", value), path)
-        case Mapping():
-            plain = _to_object(cast("Mapping[Any, Any]", value), path)
+        case _ if is_list(value):
+            items = [_to_plain(item, f"{path}[{index}]") for index, item in enumerate(value)]
+            plain = {_KIND: "tuple", "items": items} if isinstance(value, tuple) else items
+        case _ if is_object(value):
+            plain = _to_object(value, path)
         case Message():
             # What it does not have is left out: that would be most of a long conversation.
             plain = {_KIND: "Message"} | {
@@ -256,30 +255,23 @@ def _to_plain(value: Any, path: str) -> Any:
 
 def _to_value(plain: Any) -> Any:
     """Reverse `_to_plain`; a subclass of tuple comes back as a tuple."""
-    if isinstance(plain, list):
-        return [_to_value(item) for item in cast("list[Any]", plain)]
-    if not isinstance(plain, dict):
+    if is_list(plain):
+        return list(map(_to_value, plain))
+    if not is_object(plain):
         return plain
-    members = cast("dict[str, Any]", plain)
-    kind = members.get(_KIND)
-    if kind is None:
-        return {key: _to_value(value) for key, value in members.items()}
-    if kind in _CLASSES:
-        given = {key: _to_value(value) for key, value in members.items() if key != _KIND}
-        return _CLASSES[kind](**given)
-    return _SPECIAL[kind](members)
+    kind = plain.get(_KIND)
+    if kind in _SPECIAL:
+        return _SPECIAL[kind](plain)
+    given = {key: _to_value(value) for key, value in plain.items() if key != _KIND}
+    return given if kind is None else _CLASSES[kind](**given)
 
 
-_SPECIAL: Final[Mapping[str, Callable[[dict[str, Any]], Any]]] = {
+_SPECIAL: Final[Mapping[object, Callable[[Mapping[str, Any]], Any]]] = {
     "Decimal": lambda members: Decimal(members["value"]),
     "bytes": lambda members: base64.b64decode(members["value"]),
     "tuple": lambda members: tuple(map(_to_value, members["items"])),
     "object": lambda members: {key: _to_value(value) for key, value in members["items"]},
 }
-
-
-def _to_list(items: Sequence[Any], path: str) -> list[Any]:
-    return [_to_plain(item, f"{path}[{index}]") for index, item in enumerate(items)]
 
 
 def _to_object(members: Mapping[Any, Any], path: str) -> dict[str, Any]:

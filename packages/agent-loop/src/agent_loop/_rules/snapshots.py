@@ -7,10 +7,10 @@ import hashlib
 import hmac
 import json
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from agent_loop._values.errors import InvalidSettingError, SnapshotError
-from stream_text import InvalidJsonError, parse_json
+from stream_text import InvalidJsonError, is_object, parse_json
 
 
 VERSION: Final = 3
@@ -120,11 +120,11 @@ def _read(snapshot: object) -> dict[str, Any]:
             value = parse_json(snapshot, max_depth=_MAX_DEPTH)
         except InvalidJsonError as error:
             raise SnapshotError("unreadable", f"snapshot: expected JSON: {error}") from None
-    if not isinstance(value, Mapping):
+    if not is_object(value):
         raise SnapshotError(
             "unreadable", f"snapshot: expected a JSON object, got {type(value).__name__}"
         )
-    envelope = dict(cast("Mapping[str, Any]", value))
+    envelope = dict(value)
     if envelope.get("format") != _FORMAT or "version" not in envelope:
         raise SnapshotError("unreadable", f"snapshot.format: expected {_FORMAT!r}")
     return envelope

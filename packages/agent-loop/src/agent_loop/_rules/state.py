@@ -8,7 +8,7 @@ person. What a run is made with (tools, keys, functions) is in `RunSettings` and
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from agent_loop._values.budgets import Unknown
 from agent_loop._values.events import CheckAnswer
@@ -32,6 +32,11 @@ type MadeCall = tuple[ToolCall, ToolCall]
 
 type Bind = Callable[[ToolCall], ToolArguments | None]
 """A function that returns the arguments that a call would be made with; None if it does not know the tool."""
+
+
+def present[T](value: T | None) -> T:
+    """Return a part of the state that the order of events has made sure is there."""
+    return cast("T", value)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import Any
 
 from agent_loop._values.usage import Usage
-from stream_text import read_member
+from stream_text import is_list, read_member
 
 
 _BYTES_A_TOKEN = 3  # Our choice: English has four, most other texts about three.
@@ -57,9 +57,9 @@ class WindowUse:
 
 def estimate_message(message: object) -> int:
     """Return an estimate of the tokens of a message."""
-    calls: Any = read_member(message, "tool_calls") or ()
+    calls: Sequence[object] = read_member(message, "tool_calls") or ()
     tokens = _MESSAGE_TOKENS + _estimate_content(read_member(message, "content"))
-    for call in cast("Sequence[object]", calls):
+    for call in calls:
         written: Any = read_member(call, "function") or call
         arguments = read_member(written, "arguments")
         tokens += _MESSAGE_TOKENS + (estimate_text(arguments) if isinstance(arguments, str) else 0)
@@ -75,9 +75,7 @@ def estimate_text(text: str) -> int:
 def _estimate_content(content: object) -> int:
     if isinstance(content, str):
         return estimate_text(content)
-    if not isinstance(content, list | tuple):
-        return 0
-    return sum(map(_estimate_part, cast("Sequence[object]", content)))
+    return sum(map(_estimate_part, content)) if is_list(content) else 0
 
 
 def _estimate_part(part: object) -> int:

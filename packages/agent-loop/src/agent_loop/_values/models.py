@@ -1,10 +1,9 @@
 """The models of a run: a model's context window, the fallback model, and what a fallback model gets to read."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
-from stream_text import ThinkFilter, read_member
+from stream_text import ThinkFilter, is_list, is_object, read_member
 
 from .errors import InvalidSettingError
 from .inputs import ModelFailure
@@ -80,9 +79,8 @@ def without_reasoning(message: Any) -> Any:
     content: Any = read_member(message, "content")
     if isinstance(message, Message):
         return replace(message, content=_without_thoughts(content), opaque_body=None)
-    if isinstance(message, Mapping):
-        fields = cast("Mapping[str, Any]", message)
-        kept = {key: value for key, value in fields.items() if key != "opaque_body"}
+    if is_object(message):
+        kept = {key: value for key, value in message.items() if key != "opaque_body"}
         return kept | {"content": _without_thoughts(content)}
     return message
 
@@ -91,9 +89,9 @@ def _without_thoughts(content: Any) -> Any:
     if isinstance(content, str):
         shown = ThinkFilter(show=False)
         return shown.feed(content) + shown.close()
-    if isinstance(content, list | tuple):
-        parts = (_part(part) for part in cast("list[Any]", content))
-        return type(cast("list[Any]", content))(part for part in parts if part is not None)
+    if is_list(content):
+        parts = [part for part in map(_part, content) if part is not None]
+        return parts if isinstance(content, list) else tuple(parts)
     return content
 
 
@@ -101,12 +99,11 @@ def _part(part: Any) -> Any:
     """Return a content part without what only its own model can use; None if nothing else is left."""
     if isinstance(part, str):
         return _without_thoughts(part)
-    if not isinstance(part, Mapping):
+    if not is_object(part):
         return part
-    fields = cast("Mapping[str, Any]", part)
-    if fields.get("type") in _THOUGHTS:
+    if part.get("type") in _THOUGHTS:
         return None
-    kept = {key: value for key, value in fields.items() if key != "opaque_body"}
+    kept = {key: value for key, value in part.items() if key != "opaque_body"}
     is_text = str(kept.get("type", "text")).endswith("text")
     for key in ("text", "data"):
         if is_text and isinstance(text := kept.get(key), str):

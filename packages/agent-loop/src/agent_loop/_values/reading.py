@@ -1,9 +1,9 @@
 """Reading inputs of other types by their fields, as a model's client or a tool's caller passes them in."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any, cast
 
-from stream_text import MessageError, read_member, read_written_call
+from stream_text import MessageError, is_list, is_object, read_member, read_written_call
 
 from .inputs import Input, ModelDelta, ToolCallFragment, ToolResult
 from .messages import Message
@@ -33,20 +33,25 @@ def read_messages(messages: object) -> tuple[Any, ...]:
     Raises:
         MessageError: If it is not a list of messages, or one of them is not a message.
     """
-    if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Iterable):
-        raise _wrong_type("messages", "a list of messages", cast("object", messages))
+    is_one = isinstance(messages, str | bytes) or is_object(messages)
+    if is_one or not isinstance(messages, Iterable):
+        raise _wrong_type("messages", "a list of messages", messages)
     read = tuple(cast("Iterable[Any]", messages))
     for index, message in enumerate(read):
         # A conversation may have very many, and nearly all are such.
         if type(message) is Message and message.role in _ROLES:
             continue
-        if message is None or isinstance(message, str | bytes | int | float | list | tuple):
-            raise _wrong_type(f"messages[{index}]", "a message", cast("object", message))
+        if not _is_record(message):
+            raise _wrong_type(f"messages[{index}]", "a message", message)
         role = read_role(message)
         if isinstance(role, str) and role not in _ROLES:
             place = f"messages[{index}].role"
             raise MessageError(f"{place}: expected {_EXPECTED_ROLES}, got {role!r}", field=place)
     return read
+
+
+def _is_record(value: object) -> bool:
+    return value is not None and not isinstance(value, str | bytes | int | float | list | tuple)
 
 
 def read_user_message(message: object) -> Message:
@@ -58,18 +63,18 @@ def read_user_message(message: object) -> Message:
     content: Any = message
     if not isinstance(message, str):
         expected = "a text or a user message"
-        if message is None or isinstance(message, bytes | int | float | list | tuple):
-            raise _wrong_type("message", expected, cast("object", message))
+        if not _is_record(message):
+            raise _wrong_type("message", expected, message)
         if (role := read_role(message)) != "user":
             told = f"message.role: expected user, got {role!r}"
             raise MessageError(told, field="message.role")
         content = read_member(message, "content")
     place = "message" if isinstance(message, str) else "message.content"
-    if isinstance(content, list | tuple):
-        content = tuple(cast("Sequence[Any]", content))
+    if is_list(content):
+        content = tuple(content)
     elif not isinstance(content, str):
         raise _wrong_type(place, "a text or a list of parts", content)
-    if not _says_something(cast("str | tuple[Any, ...]", content)):
+    if not _says_something(content):
         raise MessageError(f"{place}: expected one that is not empty", field=place)
     return Message(role="user", content=content)
 
@@ -113,8 +118,8 @@ def read_input(value: object) -> Input:
 
 def _read_result(value: object) -> ToolResult:
     content: Any = read_member(value, "content")
-    if isinstance(content, list | tuple):
-        content = tuple(cast("Sequence[Any]", content))
+    if is_list(content):
+        content = tuple(content)
     elif not isinstance(content, str | None):
         raise _wrong_type("content", "a text or a list of parts", content)
     return ToolResult(
@@ -152,16 +157,15 @@ def _read_fragment(value: object, field: str) -> ToolCallFragment:
 
 def _read_list(value: object, name: str) -> tuple[Any, ...]:
     items: Any = read_member(value, name) or ()
-    if not isinstance(items, list | tuple):
+    if not is_list(items):
         raise _wrong_type(name, "a list", items)
-    return tuple(cast("Sequence[Any]", items))
+    return tuple(items)
 
 
 def _read_count(value: object, name: str) -> int:
     count: Any = read_member(value, name) or 0
-    if isinstance(count, list | tuple):  # The calls themselves, as a whole answer has them.
-        calls = cast("Sequence[object]", count)
-        count = sum(read_member(call, "type") != "mcp_list_tools" for call in calls)
+    if is_list(count):  # The calls themselves, as a whole answer has them.
+        count = sum(read_member(call, "type") != "mcp_list_tools" for call in count)
     if not is_whole(count, least=0):
         raise _wrong_type(name, "calls or their number, at least 0", count)
     return count
