@@ -5,11 +5,9 @@ each request is told with the time at which it came.
 """
 
 import json
-import subprocess
 import sys
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 from gpt5_simulator import (
@@ -22,8 +20,8 @@ from gpt5_simulator import (
     Turn,
 )
 
+from ._beside import Beside, beside
 from ._requests import share_of_extending, share_of_reasoning_kept
-from ._table import Figures
 
 
 ROUNDS = 10
@@ -32,40 +30,9 @@ _SENTENCE = "The quick brown fox jumps over the lazy dog. "
 _SUMMARY, _ANSWER = _SENTENCE * 4, _SENTENCE * 20 + END
 
 
-class AgentServer:
-    """The server's process, asked about what came.
-
-    Attributes:
-        base_url: Its address.
-    """
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
-        self.base_url = self._read()
-
-    def report(self) -> Figures:
-        """Return the figures of the requests since the last time: the first one's time, bytes, and shares."""
-        assert self._process.stdin is not None  # noqa: S101 - a pipe was asked for
-        self._process.stdin.write("\n")
-        self._process.stdin.flush()
-        return json.loads(self._read())
-
-    def _read(self) -> str:
-        assert self._process.stdout is not None  # noqa: S101 - a pipe was asked for
-        return self._process.stdout.readline().strip()
-
-
-@contextmanager
-def agent_server(rounds: int = ROUNDS) -> Generator[AgentServer]:
+def agent_server(rounds: int = ROUNDS) -> AbstractContextManager[Beside]:
     """Serve the script of so many rounds, again and again, while the `with` block runs."""
-    command = [sys.executable, "-m", __name__, str(rounds)]
-    with subprocess.Popen(  # noqa: S603 - our own module
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            yield AgentServer(process)
-        finally:
-            process.terminate()
+    return beside(__name__, rounds)
 
 
 class _Script:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from gpt5_simulator import SIMULATOR_KEY
 
-from ._agent_server import END, AgentServer
+from ._agent_server import END
+from ._beside import Beside
 from ._pairs import build_environment
 from ._table import Figures
 from ._usage import cpu_seconds, peak_bytes
@@ -58,7 +59,7 @@ class Contender:
         )
         return found.stdout.strip()
 
-    def measure(self, python: str, server: AgentServer) -> Figures:
+    def measure(self, python: str, server: Beside) -> Figures:
         """Start the program and ask it one question often; its first answer counts only for when it asked the server first."""
         variables = {"OPENAI_API_KEY": SIMULATOR_KEY, "OPENAI_BASE_URL": server.base_url}
         started = time.monotonic()

@@ -12,8 +12,9 @@ from urllib.parse import urlsplit
 from gpt5_simulator import SIMULATOR_KEY
 
 from ._agent_server import END, agent_server
+from ._beside import Beside
 from ._pairs import build_environment
-from ._relay import Relay, relay
+from ._relay import relay
 from ._table import Figures, Row, take_medians
 from ._usage import cpu_seconds, peak_bytes
 
@@ -90,13 +91,12 @@ def _measure(python: Path, transport: str) -> Figures:
 @contextmanager
 def _asking(
     python: Path, *options: str, rounds: int, round_trip: float, slow_start: bool = False
-) -> Generator[tuple[subprocess.Popen[str], Relay]]:
+) -> Generator[tuple[subprocess.Popen[str], Beside]]:
     """Start the program, with a server and what is between them."""
     with agent_server(rounds) as server:
         port = urlsplit(server.base_url).port or 0
         with relay(port, round_trip=round_trip, slow_start=slow_start) as between:
-            address = f"http://127.0.0.1:{between.port}/v1"
-            variables = {"OPENAI_API_KEY": SIMULATOR_KEY, "OPENAI_BASE_URL": address}
+            variables = {"OPENAI_API_KEY": SIMULATOR_KEY, "OPENAI_BASE_URL": between.base_url}
             with subprocess.Popen(  # noqa: S603 - our own program
                 [python, _SCRIPT, *options],
                 stdin=subprocess.PIPE,

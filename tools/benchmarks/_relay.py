@@ -8,12 +8,10 @@ A line on stdin asks for what passed since the last one.
 import asyncio
 import json
 import math
-import subprocess
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 
-from ._table import Figures
+from ._beside import Beside, beside
 
 
 _PIECE = 256 * 1024
@@ -24,46 +22,17 @@ _EVENTS = b"\r\ncontent-type: text/event-stream"
 _KEEPS = b"\r\nkeep-alive: timeout=61" + _EVENTS
 
 
-class Relay:
-    """The relay's process.
-
-    Attributes:
-        port: The port of 127.0.0.1 that it listens on.
-    """
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
-        self.port = int(self._read())
-
-    def report(self) -> Figures:
-        """Return how many connections were opened since the last time, and how many bytes the client has sent."""
-        assert self._process.stdin is not None  # noqa: S101 - a pipe was asked for
-        self._process.stdin.write("\n")
-        self._process.stdin.flush()
-        return json.loads(self._read())
-
-    def _read(self) -> str:
-        assert self._process.stdout is not None  # noqa: S101 - a pipe was asked for
-        return self._process.stdout.readline()
-
-
-@contextmanager
-def relay(port: int, *, round_trip: float, slow_start: bool = False) -> Generator[Relay]:
-    """Relay to a port of 127.0.0.1 while the `with` block runs.
+def relay(
+    port: int, *, round_trip: float, slow_start: bool = False
+) -> AbstractContextManager[Beside]:
+    """Relay to a port of 127.0.0.1 while the `with` block runs; its reports have the connections and the bytes of the client.
 
     Args:
         port: The server's port.
         round_trip: How long it takes there and back, in seconds.
         slow_start: Whether what is sent between two answers leaves in windows, each twice as large as the one before and a round trip later.
     """
-    command = [sys.executable, "-m", __name__, str(port), str(round_trip / 2), str(slow_start)]
-    with subprocess.Popen(  # noqa: S603 - our own module
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            yield Relay(process)
-        finally:
-            process.terminate()
+    return beside(__name__, port, round_trip / 2, slow_start)
 
 
 class _Relay:
@@ -75,7 +44,8 @@ class _Relay:
     async def serve(self) -> None:
         loop = asyncio.get_running_loop()
         server = await asyncio.start_server(self._pass_on, "127.0.0.1", 0, limit=_PIECE)
-        print(server.sockets[0].getsockname()[1], flush=True)  # noqa: T201 - how the parent learns of it
+        port = server.sockets[0].getsockname()[1]
+        print(f"http://127.0.0.1:{port}/v1", flush=True)  # noqa: T201 - how the parent learns of it
         while await loop.run_in_executor(None, sys.stdin.readline):
             told = {"connections": self._connections, "sent_bytes": self._sent}
             self._connections = self._sent = 0

@@ -11,7 +11,7 @@ import ast
 import json
 import re
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 
 MAX_CHARACTERS = 20_000
@@ -94,7 +94,7 @@ def _unwrap(text: str, depth: int) -> str:
     return _unwrap(said, depth - 1) if said and depth else before
 
 
-def _parse(text: str) -> object:
+def _parse(text: str) -> Any:
     """Return the mapping that a text begins with, in JSON or as Python prints it; None if there is none."""
     # The second form is JSON from inside a JSON string, where each quotation mark is escaped.
     for form in (text, text.replace('\\"', '"').replace("\\\\", "\\")):
@@ -114,14 +114,15 @@ def _salvage(text: str) -> str:
     return next(iter(reversed(_MESSAGE.findall(text))), "")
 
 
-def _find_message(value: object, depth: int) -> str:
+def _find_message(value: str | list[Any] | dict[str, Any] | None, depth: int) -> str:
     """Return the text under the first key that gives a reason; an empty one if none does."""
-    if isinstance(value, str) or not depth:
-        return value.strip() if isinstance(value, str) else ""
-    if isinstance(value, list):
-        return _find_message(next(iter(cast("list[Any]", value)), ""), depth - 1)
-    if not isinstance(value, dict):
-        return ""
-    fields = cast("dict[str, Any]", value)
-    found = (_find_message(fields.get(key), depth - 1) for key in _KEYS)
-    return next((text for text in found if text), "")
+    match value:
+        case str():
+            return value.strip()
+        case list() if depth:
+            return _find_message(next(iter(value), ""), depth - 1)
+        case dict() if depth:
+            found = (_find_message(value.get(key), depth - 1) for key in _KEYS)
+            return next((text for text in found if text), "")
+        case _:
+            return ""

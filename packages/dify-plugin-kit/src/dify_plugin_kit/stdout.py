@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from threading import RLock, local
-from typing import Any, cast, override
+from typing import Any, override
 
 
 __all__ = [
@@ -196,7 +196,7 @@ def _shorten_agent_message(kind: str, shown: Mapping[str, Any], notice: str) -> 
     if kind in _SHOWN:
         return {"type": "text", "message": {"text": notice}, "meta": None}
     log: Mapping[str, Any] = shown["message"] if kind == "log" else {}
-    metadata = cast("Mapping[str, Any]", log.get("metadata") or {})
+    metadata = log.get("metadata") or dict[str, Any]()
     message = {
         "id": log.get("id") or "too-long",
         "label": str(log.get("label") or kind)[:_KEPT_CHARACTERS],

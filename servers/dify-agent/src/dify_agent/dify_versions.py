@@ -4,6 +4,7 @@ Source: docs/contracts/dify-agent.md, C74.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, Self, override
 
@@ -53,6 +54,21 @@ class DifyVersion:
         """Return its text, which `parse` reads."""
         whole = f"{self.major}.{self.minor}.{self.patch}"
         return whole.removesuffix(f".{_LATEST_PATCH}")
+
+    @classmethod
+    def of_run(cls, metadata: Mapping[str, str], own: Self | None) -> Self:
+        """Return the version that a run is told in: that in which it was asked for, or for one of `/v1` the server's own, or else the first.
+
+        Args:
+            metadata: The run's metadata.
+            own: The version that the server is set to, if any.
+        """
+        text = metadata.get(METADATA_KEY)
+        return (own or cls(1, 16, 0)) if text is None else cls.parse(text)
+
+    def within_protocol_of(self, asked: Self) -> Self:
+        """Return this version, or the one that a request seems to come from where that speaks another protocol."""
+        return self if self.protocol == asked.protocol else asked
 
     @property
     def protocol(self) -> Literal[1, 2]:

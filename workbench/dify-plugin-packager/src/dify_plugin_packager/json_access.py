@@ -3,7 +3,7 @@
 from typing import Any, TypeGuard
 
 
-__all__ = ["JsonObject", "is_object", "list_at", "object_at", "objects_at"]
+__all__ = ["JsonObject", "is_list", "is_object", "list_at", "object_at", "objects_at"]
 
 type JsonObject = dict[str, Any]
 """An object of JSON."""
@@ -12,6 +12,11 @@ type JsonObject = dict[str, Any]
 def is_object(value: object) -> TypeGuard[JsonObject]:
     """Tell whether a decoded JSON value is an object."""
     return isinstance(value, dict)
+
+
+def is_list(value: object) -> TypeGuard[list[Any]]:
+    """Return whether decoded JSON or YAML is a list."""
+    return isinstance(value, list)
 
 
 def object_at(value: JsonObject, *keys: str) -> JsonObject:
@@ -25,7 +30,7 @@ def object_at(value: JsonObject, *keys: str) -> JsonObject:
 def list_at(value: JsonObject, key: str) -> list[Any]:
     """Return the list under `key`; an empty one if there is none."""
     found: Any = value.get(key)
-    return list(found) if isinstance(found, list) else []  # pyright: ignore[reportUnknownArgumentType] - decoded JSON
+    return list(found) if is_list(found) else []
 
 
 def objects_at(value: JsonObject, key: str) -> list[JsonObject]:

@@ -3,11 +3,11 @@
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from dify_plugin_host._errors import FileInputError, ParameterError
 from dify_plugin_host._files.local_file import LocalFile
-from stream_text import parse_json
+from stream_text import is_list, parse_json
 
 
 _FORMS = "expected name=text, name:=JSON or name=@FILE"
@@ -36,8 +36,8 @@ def parse_arguments(texts: Iterable[str]) -> dict[str, Any]:
 
 def cast_argument(kind: object, value: Any) -> Any:
     """Return an argument as the value of a parameter of this type: structured ones from JSON, a file's text where no file is expected."""
-    if isinstance(value, list):
-        return [cast_argument(kind, item) for item in cast("list[Any]", value)]
+    if is_list(value):
+        return [cast_argument(kind, item) for item in value]
     if isinstance(value, LocalFile):
         return value if kind in _FILES else value.content.decode("utf-8", errors="replace")
     if isinstance(value, str) and kind in _STRUCTURED:

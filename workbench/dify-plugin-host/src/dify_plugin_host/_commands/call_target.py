@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from dify_plugin_host._errors import ParameterError, UnknownNameError
 from dify_plugin_host._files.local_file import LocalFile
@@ -18,7 +18,7 @@ from dify_plugin_host._platform.tool_node import ToolRequest
 from dify_plugin_host._plugin.declarations import Declarations
 from dify_plugin_host._plugin.offers import Offer, offers
 from dify_plugin_host._process.session import BackwardsRequest, CallOrigin
-from dify_plugin_packager.json_access import JsonObject, is_object, objects_at
+from dify_plugin_packager.json_access import JsonObject, is_list, is_object, objects_at
 from dify_plugin_packager.plugin import PluginFolder, PluginKind
 
 from .arguments import cast_argument, cast_by_rules
@@ -251,8 +251,7 @@ async def _call_model(
 def _field(name: str, value: Any) -> Any:
     if isinstance(value, LocalFile):
         return value.content.hex() if name == "file" else cast_argument("string", value)
-    is_single = name in _LISTS and not isinstance(value, list)
-    return [value] if is_single else cast("Any", value)
+    return [value] if name in _LISTS and not is_list(value) else value
 
 
 def _cast(declared: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -261,5 +260,5 @@ def _cast(declared: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _files_in(value: object) -> list[LocalFile]:
-    values = cast("list[object]", value) if isinstance(value, list) else [value]
+    values = value if is_list(value) else [value]
     return [one for one in values if isinstance(one, LocalFile)]

@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from dify_plugin_host._process.connection import Notice
+from dify_plugin_packager.json_access import is_object
 
 from .progress import (
     BudgetUsed,
@@ -129,8 +130,8 @@ class Screen:
 
 
 def _arguments(arguments: Any) -> str:
-    if isinstance(arguments, dict):
-        return ", ".join(f"{name}={_short(value)}" for name, value in arguments.items())  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - decoded JSON
+    if is_object(arguments):
+        return ", ".join(f"{name}={_short(value)}" for name, value in arguments.items())
     return _short(arguments)
 
 

@@ -4,10 +4,11 @@ Source: `internal/server/http_server.gen.go`, `internal/core/io_tunnel` and `int
 bdb5642a, read 2026-11.
 """
 
-import functools
+import json
 import math
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from dify_plugin_host._platform.plugin_host import PluginHost
@@ -22,7 +23,7 @@ from dify_plugin_packager.json_access import JsonObject, is_object, object_at
 _CREDENTIALS = "provider_credentials"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
     """One path of the dispatch API.
 
@@ -37,49 +38,12 @@ class Route:
     kind: str
     action: str
     request: str
-    joins_blobs: bool = field(default=False, kw_only=True)
-    is_streamed: bool = field(default=True, kw_only=True)
+    joins_blobs: bool = False
+    is_streamed: bool = True
 
 
-_model = functools.partial(Route, "model")
-_tool = functools.partial(Route, "tool")
-
-ROUTES: Mapping[str, Route] = {
-    "agent_strategy/invoke": Route(
-        "agent_strategy", "invoke_agent_strategy", "RequestInvokeAgentStrategy", joins_blobs=True
-    ),
-    "llm/invoke": _model("invoke_llm", "RequestInvokeLLM"),
-    "llm/num_tokens": _model("get_llm_num_tokens", "RequestGetLLMNumTokens"),
-    "model/polling/check": _model("check_polling", "RequestCheckPolling", is_streamed=False),
-    "model/polling/start": _model("start_polling", "RequestStartPolling", is_streamed=False),
-    "model/schema": _model("get_ai_model_schemas", "RequestGetAIModelSchema"),
-    "model/validate_model_credentials": _model(
-        "validate_model_credentials", "RequestValidateModelCredentials"
-    ),
-    "model/validate_provider_credentials": _model(
-        "validate_provider_credentials", "RequestValidateProviderCredentials"
-    ),
-    "moderation/invoke": _model("invoke_moderation", "RequestInvokeModeration"),
-    "multimodal_embedding/invoke": _model(
-        "invoke_multimodal_embedding", "RequestInvokeMultimodalEmbedding"
-    ),
-    "multimodal_rerank/invoke": _model("invoke_multimodal_rerank", "RequestInvokeMultimodalRerank"),
-    "rerank/invoke": _model("invoke_rerank", "RequestInvokeRerank"),
-    "speech2text/invoke": _model("invoke_speech2text", "RequestInvokeSpeech2Text"),
-    "text_embedding/invoke": _model("invoke_text_embedding", "RequestInvokeTextEmbedding"),
-    "text_embedding/num_tokens": _model(
-        "get_text_embedding_num_tokens", "RequestGetTextEmbeddingNumTokens"
-    ),
-    "tool/get_runtime_parameters": _tool(
-        "get_tool_runtime_parameters", "RequestGetToolRuntimeParameters"
-    ),
-    "tool/invoke": _tool("invoke_tool", "RequestInvokeTool"),
-    "tool/validate_credentials": _tool(
-        "validate_tool_credentials", "RequestValidateToolCredentials"
-    ),
-    "tts/invoke": _model("invoke_tts", "RequestInvokeTTS"),
-    "tts/model/voices": _model("get_tts_model_voices", "RequestGetTTSModelVoices"),
-}
+_TABLE = json.loads(Path(__file__).with_name("routes.json").read_text(encoding="utf-8"))
+ROUTES: Mapping[str, Route] = {path: Route(**row) for path, row in _TABLE.items()}
 """The paths below `/plugin/{tenant}/dispatch/`."""
 
 

@@ -4,10 +4,10 @@ Source: `api/controllers/files` and `api/core/tools/tool_file_manager.py` of lan
 """
 
 import asyncio
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from dify_plugin_host._listener import LOOPBACK, listen
+from stream_text import is_list
 
 from .local_file import LocalFile
 from .store import FileStore, SharedFile, Upload
@@ -41,9 +41,8 @@ class FileLinks:
         """Return a parameter's value with the object by which a plugin gets a file in place of each file."""
         if isinstance(value, LocalFile):
             return (await self.share(value)).to_dict()
-        if isinstance(value, list | tuple):
-            items = cast("Sequence[Any]", value)
-            return [await self.share_all(item) for item in items]
+        if is_list(value):
+            return [await self.share_all(item) for item in value]
         return value
 
     async def upload_url(self, name: str, mime_type: str) -> str:

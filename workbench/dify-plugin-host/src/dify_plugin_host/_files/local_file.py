@@ -24,29 +24,8 @@ _EXTENSIONS: dict[FileType, frozenset[str]] = {
     "video": frozenset(["mp4", "mov", "mpeg", "webm"]),
     "audio": frozenset(["mp3", "m4a", "wav", "amr", "mpga"]),
     "document": frozenset(
-        [
-            "txt",
-            "markdown",
-            "md",
-            "mdx",
-            "pdf",
-            "html",
-            "htm",
-            "xlsx",
-            "xls",
-            "doc",
-            "docx",
-            "csv",
-            "eml",
-            "msg",
-            "ppt",
-            "pptx",
-            "xml",
-            "epub",
-            "odt",
-            "vtt",
-            "properties",
-        ]
+        {"txt", "markdown", "md", "mdx", "pdf", "html", "htm", "xlsx", "xls", "doc", "docx"}
+        | {"csv", "eml", "msg", "ppt", "pptx", "xml", "epub", "odt", "vtt", "properties"}
     ),
 }
 _MOST_MB: dict[FileType, int] = {

@@ -4,10 +4,10 @@ Source: `api/core/plugin/entities/parameters.py` of langgenius/dify at 70f6d8b4,
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import Any
 
 from dify_plugin_host._errors import BackwardsError
-from dify_plugin_packager.json_access import JsonObject
+from dify_plugin_packager.json_access import JsonObject, is_list
 
 
 _LISTS = frozenset({"files", "system-files"})
@@ -36,10 +36,9 @@ def file_parameter(declared: Iterable[JsonObject]) -> str | None:
 
 def _cast(kind: Any, value: Any) -> Any:
     if kind in _LISTS:
-        return cast("object", value) if isinstance(value, list) else [value]
-    if kind != "file" or not isinstance(value, list):
+        return value if is_list(value) else [value]
+    if kind != "file" or not is_list(value):
         return value
-    files = cast("list[Any]", value)
-    if len(files) != 1:
+    if len(value) != 1:
         raise BackwardsError(_ONE)
-    return files[0]
+    return value[0]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dify_plugin_packager.json_access import JsonObject, is_object
+from dify_plugin_packager.json_access import JsonObject, is_list, is_object
 
 
 def build_chunk(
@@ -49,8 +49,7 @@ def content_messages(content: object) -> Iterator[JsonObject]:
     """Yield the content of a model's message as messages: its text, and a blob or a link for each file."""
     if isinstance(content, str) and content:
         yield build_message("text", {"text": content})
-    parts: list[object] = content if isinstance(content, list) else []  # pyright: ignore[reportUnknownVariableType] - decoded JSON
-    for part in filter(is_object, parts):
+    for part in filter(is_object, content if is_list(content) else ()):
         meta = {"mime_type": part.get("mime_type"), "filename": part.get("filename")}
         if part.get("type") == "text":
             yield build_message("text", {"text": str(part.get("data") or "")})

@@ -4,14 +4,14 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from dify_plugin_host._process.session import CallBack
-from dify_plugin_packager.json_access import JsonObject, objects_at
+from dify_plugin_packager.json_access import JsonObject, is_list, is_object, object_at, objects_at
 from run_log import Record, RunFile
 
 from .answers import KeptAnswers
-from .llm_chunks import build_chunk, build_tool_call, build_usage
+from .llm_chunks import build_chunk, build_message, build_tool_call, build_usage
 
 
 class RecordedAnswers(KeptAnswers):
@@ -81,22 +81,21 @@ class RecordedAnswers(KeptAnswers):
 def _answered(request: JsonObject, result: Record) -> CallBack:
     content = result.get("content")
     if result["outcome"] == "failed":
-        cause = cast("JsonObject", result.get("cause") or {}).get("message") or content
+        cause = object_at(result, "cause").get("message") or content
         return CallBack(type="tool", request=request, error=str(cause))
-    parts: list[Any] = cast("list[Any]", content) if isinstance(content, list) else [content]
+    parts = content if is_list(content) else [content]
     return CallBack(type="tool", request=request, answers=[_message(part) for part in parts])
 
 
 def _message(part: Any) -> JsonObject:
     """Return the tool message from which the model reads this part again; for an image with its bytes."""
-    if not isinstance(part, dict):
-        return {"type": "text", "message": {"text": str(part or "")}, "meta": None}
-    fields = cast("JsonObject", part)
-    data = fields.get("data") or fields.get("base64_data")
-    if isinstance(data, dict):
-        data = cast("JsonObject", data).get("$bytes")
-    if fields.get("type") == "text" or not isinstance(data, str):
-        text = fields.get("text") or fields.get("data") or json.dumps(fields, ensure_ascii=False)
-        return {"type": "text", "message": {"text": str(text)}, "meta": None}
-    kind = fields.get("mime_type") or f"image/{fields.get('format') or 'png'}"
-    return {"type": "blob", "message": {"blob": data}, "meta": {"mime_type": kind}}
+    if not is_object(part):
+        return build_message("text", {"text": str(part or "")})
+    data = part.get("data") or part.get("base64_data")
+    if is_object(data):
+        data = data.get("$bytes")
+    if part.get("type") == "text" or not isinstance(data, str):
+        text = part.get("text") or part.get("data") or json.dumps(part, ensure_ascii=False)
+        return build_message("text", {"text": str(text)})
+    kind = part.get("mime_type") or f"image/{part.get('format') or 'png'}"
+    return {**build_message("blob", {"blob": data}), "meta": {"mime_type": kind}}

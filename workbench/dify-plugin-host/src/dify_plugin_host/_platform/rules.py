@@ -12,7 +12,7 @@ from dify_plugin_host._errors import BackwardsError, StreamRejectedError
 from dify_plugin_host._process.plugin_process import require_object
 from dify_plugin_host._settings import PlatformRules
 from dify_plugin_packager.go_types import ANSWERS, ANY, ShapeError, Struct, decode_into, validate
-from dify_plugin_packager.json_access import JsonObject, is_object, object_at
+from dify_plugin_packager.json_access import JsonObject, is_list, is_object, object_at
 from dify_plugin_packager.plugin import PluginFolder
 
 
@@ -145,8 +145,8 @@ def _as_it_came(item: Any, rules: PlatformRules) -> JsonObject:
 
 def without_opaque_body(value: Any) -> Any:
     """Return decoded JSON with every `opaque_body` emptied, like an older Dify core."""
-    if isinstance(value, list):
-        return [without_opaque_body(item) for item in value]  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+    if is_list(value):
+        return [without_opaque_body(item) for item in value]
     if is_object(value):
         return {
             key: None if key == "opaque_body" else without_opaque_body(item)

@@ -5,13 +5,13 @@ Source: docs/evidence/dify-declarations.md, S1 to S12, T5 and T6.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from dify_plugin_host._errors import ParameterError, UnknownNameError
 from dify_plugin_host._plugin.declarations import ToolProvider
 from dify_plugin_host._process.session import CallOrigin
 from dify_plugin_packager import DifyPluginError
-from dify_plugin_packager.json_access import JsonObject, is_object, objects_at
+from dify_plugin_packager.json_access import JsonObject, is_list, is_object, objects_at
 from dify_plugin_packager.plugin import cast_parameter, initialize_parameter
 
 
@@ -66,11 +66,11 @@ def tool_parameters(provider: ToolProvider, tool: str, given: Mapping[str, Any])
 
 
 def _value(name: str, declaration: JsonObject, value: Any) -> Any:
-    kind, is_list = declaration.get("type"), isinstance(value, list)
-    items = cast("list[Any]", value) if is_list else [value]
+    kind = declaration.get("type")
+    items = value if is_list(value) else [value]
     if kind in _FILES and not all(is_object(item) or item is None for item in items):
         raise ParameterError(name, "expected a file, as LocalFile or as name=@FILE")
-    if kind in _SINGLE and is_list:
+    if kind in _SINGLE and is_list(value):
         raise ParameterError(name, f"expected one value of the type {kind}, got several")
     try:
         return (

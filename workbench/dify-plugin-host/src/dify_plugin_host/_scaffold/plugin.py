@@ -5,14 +5,15 @@ pictures have none, so that they are what they look like.
 """
 
 import re
+import tomllib
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from string import Template
 
+from dify_plugin_packager.json_access import JsonObject
 from dify_plugin_packager.yaml_documents import load_yaml
 
-from .kinds import KINDS, Kind
 from .origin import host_requirement
 
 
@@ -25,11 +26,12 @@ def write_plugin(folder: Path, *, kind: str, name: str, author: str) -> tuple[Pa
 
     Args:
         folder: The folder to write to, which is made if it is not there.
-        kind: One of `KINDS`.
+        kind: One of the tables in kinds.toml.
         name: The plugin's name, by the daemon's rules.
         author: Its author, by the rules of the daemon and the marketplace.
     """
-    values = _values(KINDS[kind], name=name, author=author)
+    kinds = tomllib.loads(Path(__file__).with_name("kinds.toml").read_text(encoding="utf-8"))
+    values = _values(kinds[kind], name=name, author=author)
     written: list[Path] = []
     for root in (_TEMPLATES / "common", _TEMPLATES / kind):
         for source in sorted(root.rglob("*")):
@@ -44,9 +46,10 @@ def write_plugin(folder: Path, *, kind: str, name: str, author: str) -> tuple[Pa
     return tuple(written)
 
 
-def _values(kind: Kind, *, name: str, author: str) -> Mapping[str, str]:
+def _values(kind: JsonObject, *, name: str, author: str) -> Mapping[str, str]:
     words = re.findall(r"[a-z0-9]+", name)
     return {
+        **kind,
         "name": name,
         "title": " ".join(words).capitalize() or name,
         # Never that of the SDK or of another dependency.
@@ -54,14 +57,9 @@ def _values(kind: Kind, *, name: str, author: str) -> Mapping[str, str]:
         "yaml_author": _yaml_text(author),
         "yaml_name": _yaml_text(name),
         "created_at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "description": kind.description,
-        "tag": kind.tag,
-        "section": kind.section,
-        "provider": kind.provider,
-        "permission": kind.permission,
-        "call": "\n| `dify-host call . {}` | {} |".format(*kind.call) if kind.call else "",
-        "places": "\n".join(f"- `{place}`: {what}" for place, what in kind.places.items()),
-        "dependencies": '", "'.join((_SDK, *kind.dependencies)),
+        "call": "\n| `dify-host call . {}` | {} |".format(*kind["call"]) if "call" in kind else "",
+        "places": "\n".join(f"- `{place}`: {what}" for place, what in kind["places"].items()),
+        "dependencies": '", "'.join((_SDK, *kind["dependencies"])),
         "host": host_requirement(),
     }
 

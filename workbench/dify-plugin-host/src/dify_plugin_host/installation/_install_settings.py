@@ -20,35 +20,18 @@ _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 # The daemon hands uv these of its own environment, besides proxies, and nothing else: no HOME, no
 # other setting of uv.
 _DAEMONS = (
-    "UV_INDEX_NEXUS_USERNAME",
-    "UV_INDEX_NEXUS_PASSWORD",
-    "SSL_CERT_FILE",
-    "REQUESTS_CA_BUNDLE",
+    *("UV_INDEX_NEXUS_USERNAME", "UV_INDEX_NEXUS_PASSWORD"),
+    *("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"),
 )
 # A developer's machine may need these to reach its index.
 _MACHINES = frozenset(
-    {
-        "HOME",
-        "NETRC",
-        "SSL_CERT_DIR",
-        "SSL_CLIENT_CERT",
-        "ALL_PROXY",
-        "all_proxy",
-        "XDG_CONFIG_HOME",
-    }
+    {"HOME", "NETRC", "SSL_CERT_DIR", "SSL_CLIENT_CERT", "XDG_CONFIG_HOME"}
+    | {"ALL_PROXY", "all_proxy"}
 )
 _MACHINES_UV = (
-    "UV_INDEX",
-    "UV_DEFAULT_INDEX",
-    "UV_EXTRA_INDEX_URL",
-    "UV_FIND_LINKS",
-    "UV_INSECURE_HOST",
-    "UV_KEYRING_PROVIDER",
-    "UV_CONFIG_FILE",
-    "UV_NATIVE_TLS",
-    "UV_SYSTEM_CERTS",
-    "UV_HTTP_",
-    "UV_OFFLINE",
+    *("UV_INDEX", "UV_DEFAULT_INDEX", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS", "UV_INSECURE_HOST"),
+    *("UV_KEYRING_PROVIDER", "UV_CONFIG_FILE", "UV_NATIVE_TLS", "UV_SYSTEM_CERTS"),
+    *("UV_HTTP_", "UV_OFFLINE"),
 )
 
 

@@ -10,7 +10,7 @@ from dify_plugin_host._files.local_file import LocalFile, blob_file
 from dify_plugin_host._platform.llm_chunks import content_messages
 from dify_plugin_host._platform.variables import set_variable
 from dify_plugin_host._process.session import CallBack
-from dify_plugin_packager.json_access import JsonObject, object_at, objects_at
+from dify_plugin_packager.json_access import JsonObject, is_object, object_at, objects_at
 from stream_text import ToolCallMerger
 
 from ._scripted_model import ToolCall
@@ -188,4 +188,4 @@ def _parse(arguments: str) -> JsonObject | str:
         parsed: Any = json.loads(arguments)
     except ValueError:
         return arguments
-    return cast("JsonObject", parsed) if isinstance(parsed, dict) else arguments
+    return parsed if is_object(parsed) else arguments

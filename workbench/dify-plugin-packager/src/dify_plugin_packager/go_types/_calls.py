@@ -4,8 +4,10 @@ Source: `internal/core/dify_invocation/types.go` and `internal/core/io_tunnel/ba
 langgenius/dify-plugin-daemon at bdb5642a, read 2026-11.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from ._daemon_types import TYPES
 from ._types import Struct
@@ -28,59 +30,14 @@ class CallKind:
     is_streamed: bool = False
 
 
-# The type of its request, the path, and the daemon's words for what failed.
-_CALLS = {
-    "app": ("InvokeAppRequest", "invoke/app", "read app"),
-    "fetch_app": ("FetchAppRequest", "fetch/app/info", "fetch app"),
-    "llm": ("InvokeLLMRequest", "invoke/llm", "invoke llm model"),
-    "llm_structured_output": (
-        "InvokeLLMWithStructuredOutputRequest",
-        "invoke/llm/structured-output",
-        "read llm with structured output model",
-    ),
-    "moderation": ("InvokeModerationRequest", "invoke/moderation", "invoke moderation model"),
-    "multimodal_embedding": (
-        "InvokeMultimodalEmbeddingRequest",
-        "invoke/multimodal-embedding",
-        "invoke multimodal embedding model",
-    ),
-    "multimodal_rerank": (
-        "InvokeMultimodalRerankRequest",
-        "invoke/multimodal-rerank",
-        "invoke multimodal rerank model",
-    ),
-    "node_parameter_extractor": (
-        "InvokeParameterExtractorRequest",
-        "invoke/parameter-extractor",
-        "invoke parameter extractor",
-    ),
-    "node_question_classifier": (
-        "InvokeQuestionClassifierRequest",
-        "invoke/question-classifier",
-        "invoke question classifier",
-    ),
-    "rerank": ("InvokeRerankRequest", "invoke/rerank", "invoke rerank model"),
-    "speech2text": ("InvokeSpeech2TextRequest", "invoke/speech2text", "invoke speech2text model"),
-    "storage": ("InvokeStorageRequest", "", "invoke storage"),
-    "system_summary": ("InvokeSummaryRequest", "invoke/summary", "invoke summary"),
-    "text_embedding": (
-        "InvokeTextEmbeddingRequest",
-        "invoke/text-embedding",
-        "invoke text-embedding model",
-    ),
-    "tool": ("InvokeToolRequest", "invoke/tool", "invoke tool"),
-    "tts": ("InvokeTTSRequest", "invoke/tts", "read tts model"),
-    "upload_file": ("UploadFileRequest", "upload/file/request", "upload file"),
-}
-_STREAMED = {"app", "llm", "llm_structured_output", "tool", "tts"}
-
+_TABLE = json.loads(Path(__file__).with_name("calls.json").read_text(encoding="utf-8"))
 CALLS: Mapping[str, CallKind] = {
     kind: CallKind(
-        shape=TYPES[f"dify_invocation.{name}"],
-        path=path,
-        failure=f"{failed} failed",
-        is_streamed=kind in _STREAMED,
+        shape=TYPES[f"dify_invocation.{row['request']}"],
+        path=row["path"],
+        failure=f"{row['failure']} failed",
+        is_streamed="is_streamed" in row,
     )
-    for kind, (name, path, failed) in _CALLS.items()
+    for kind, row in _TABLE.items()
 }
 """The kinds of calls, by the protocol's `type`."""

@@ -17,64 +17,13 @@ from dify_plugin_packager._errors import PackageError
 from dify_plugin_packager.json_access import list_at
 
 from ._ignore import read_rules, walk
-from ._toml import read_settings
+from ._toml import read_settings, read_toml
 
 
-# Written anew, or made by every run, so nobody misses them.
-_SILENT = (
-    "wheels",
-    "pyproject.toml",
-    "requirements.txt",
-    "uv.lock",
-    "__pycache__",
-    "*.pyc",
-    ".git",
-    ".gitignore",
-    ".difyignore",
-)
-# They concern nobody but the developer.
-_PERSONAL = (
-    *("*.difypkg", "venv", "node_modules", "log", "logs", "*.log"),
-    *("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*"),
-)
-_EXCLUDED = (
-    *_SILENT,
-    ".*",  # caches, environments, secrets and settings of tools
-    "tests",
-    "generate_*.py",  # writes declarations on a developer's machine; no plugin runs it
-    "build",
-    "dist",
-    *_PERSONAL,
-)
-_EXCLUDED_AS_IS = (
-    *_PERSONAL,
-    *("__pycache__", "*.pyc", ".git", ".hg", ".svn", ".venv", ".*_cache", ".ds_store"),
-    *(".env", ".env.*", ".netrc", ".pypirc", ".npmrc", ".aws", ".ssh", ".gnupg", ".kube"),
-    *(".git-credentials", ".*_history"),
-)
-# A file of such a name may belong to a plugin, but unless somebody says so, it is more often private.
-_SUSPICIOUS = (
-    ".*",
-    *("*.pem", "*.key", "*.p12", "*.pfx", "*.ppk", "*.jks", "*.keystore", "*.kdbx", "*.asc"),
-    *("*.gpg", "*.ovpn", "*.env", "*.token", "*.tfstate", "*.tfstate.*", "_netrc", "known_hosts"),
-    *("authorized_keys", "kubeconfig", "cookies.txt", "client_secret*.json", "token.json"),
-    *("credential*.json", "*service*account*.json", "secret", "secrets", "secret.*", "secrets.*"),
-    *("credentials", "credentials.y*ml"),
-    *(
-        f"{name}.{kind}"
-        for name in ("credentials", "password", "passwords", "api_key", "api_keys")
-        for kind in ("txt", "csv", "ini", "toml", "json")
-    ),
-    *("env", "virtualenv", "site-packages", "*.egg-info", "htmlcov"),
-    *("*.log.*", "*.out", "*.sqlite", "*.sqlite3", "*.db", "*.dump", "*.bak", "*.orig"),
-    *("*.swp", "*~", "core.[0-9]*"),
-)
-# They look like such names and hold nothing private.
-_HARMLESS = (
-    *(".env.example", ".env.sample", ".env.template", ".python-version", ".editorconfig"),
-    *(".difyignore", ".gitignore", ".gitattributes", ".gitkeep", ".gitmodules", ".github"),
-)
-_PRIVATE = (*_EXCLUDED_AS_IS, *(f"!{name}" for name in _HARMLESS))
+_NAMES: dict[str, list[str]] = read_toml(Path(__file__).with_name("file_names.toml"))
+_SILENT, _SUSPICIOUS = _NAMES["silent"], _NAMES["suspicious"]
+_EXCLUDED = (*_SILENT, *_NAMES["workspace"], *_NAMES["personal"])
+_PRIVATE = (*_NAMES["personal"], *_NAMES["as_is"], *(f"!{name}" for name in _NAMES["harmless"]))
 _IGNORE_FILES = (".difyignore", ".gitignore")
 # As a file of its own, or in the JSON of an account.
 _PRIVATE_KEY = re.compile(rb'\s*(?:\{[^{}]*"private_key"\s*:\s*")?-----BEGIN [A-Z0-9 ]*PRIVATE KEY')

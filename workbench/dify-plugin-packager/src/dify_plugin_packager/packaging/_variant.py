@@ -13,12 +13,11 @@ are appended, and everything else replaces the value in the file.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
 
 import yaml
 
 from dify_plugin_packager._errors import PackageError
-from dify_plugin_packager.json_access import JsonObject, is_object, object_at
+from dify_plugin_packager.json_access import JsonObject, is_list, is_object, object_at
 
 from ._contents import ContentError, Contents
 from ._toml import read_settings
@@ -107,7 +106,7 @@ def _merged(value: JsonObject, wanted: JsonObject, *, at: str, folder: Path) -> 
         if is_object(old):
             merged[key] = _merged(old, new, at=where, folder=folder)
         else:
-            merged[key] = [*cast("list[Any]", old or ()), *new] if isinstance(new, list) else new
+            merged[key] = [*(old or ()), *new] if is_list(new) else new
     return merged
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from dify_plugin_packager._errors import PluginFolderError
 from dify_plugin_packager.go_types import MANIFEST, read_yaml_declaration
-from dify_plugin_packager.json_access import JsonObject, is_object, list_at, object_at
+from dify_plugin_packager.json_access import JsonObject, is_list, is_object, list_at, object_at
 from dify_plugin_packager.yaml_documents import load_yaml
 
 
@@ -121,9 +121,9 @@ class PluginFolder:
             PluginFolderError: If the file is missing, is not YAML or does not hold a list.
         """
         content = _read(self.path, relative, load_yaml)
-        if not isinstance(content, list):
+        if not is_list(content):
             raise PluginFolderError(self.path, f"expected a list in {relative!r}")
-        return [str(name) for name in content]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - decoded YAML
+        return [str(name) for name in content]
 
 
 def _read_manifest(text: str) -> Any:

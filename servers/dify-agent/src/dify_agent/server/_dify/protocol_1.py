@@ -4,7 +4,7 @@ Source: docs/contracts/dify-agent.md, C58; the client and the models of dify-age
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue
 
@@ -98,8 +98,6 @@ class RunRequest(ProtocolModel):
         deferred_tool_results: The results of the calls with which that run has ended.
         on_exit: The exit intents of the layers.
     """
-
-    protocol: ClassVar[Literal[1]] = 1
 
     composition: Composition
     idempotency_key: str | None = None

@@ -4,7 +4,7 @@ Source: docs/contracts/dify-agent.md, C74: read in langgenius/dify, where no rel
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, JsonValue
 
@@ -101,8 +101,6 @@ class RunRequest(ProtocolModel):
         metadata: Likewise.
         session_snapshot: The snapshot of an earlier run.
     """
-
-    protocol: ClassVar[Literal[2]] = 2
 
     composition: Composition
     idempotency_key: str | None = None

@@ -40,7 +40,6 @@ from .problems import QueryError, like_fastapi
 from .requests import CancelRequest, name_as_sent, read_run_request
 
 
-_FIRST: Final = DifyVersion.parse("1.16.0")
 _MOST_EVENTS: Final = 500
 _CANCEL_SECONDS: Final = 3
 _PAGE: Final = 100
@@ -83,9 +82,7 @@ class _RunRoutes:
 
     def _read(self, body: Any, tenant: str) -> NewRun:
         asked = read_run_request(body)
-        version = self._version
-        if version is None or version.protocol != asked.protocol:
-            version = asked.version
+        version = (self._version or asked.version).within_protocol_of(asked.version)
         key = asked.idempotency_key if self._replays else None
         if key is not None:
             # Dify gives one key to different requests, so the key alone does not tell them apart.
@@ -149,9 +146,7 @@ class _RunRoutes:
         return await find_runs(request).get(_run_id(request), tenant=find_tenant(request))
 
     def _version_of(self, run: Run) -> DifyVersion:
-        """Return the version that a run is told in: that in which it was asked for, or for one of `/v1` the server's, or else the first."""
-        text = run.metadata.get(METADATA_KEY)
-        return (self._version or _FIRST) if text is None else DifyVersion.parse(text)
+        return DifyVersion.of_run(run.metadata, self._version)
 
 
 def _build_frame(run_id: str, version: DifyVersion, event: StoredEvent) -> bytes:
