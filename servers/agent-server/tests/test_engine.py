@@ -1,6 +1,7 @@
 import asyncio
 
 import pytest
+import sqlalchemy as sa
 from agents import Scripted, engine, finish, new_run, start, watch
 
 from agent_server.executor import RunResult
@@ -26,6 +27,28 @@ async def test_a_run_is_executed_and_can_be_read_afterwards(database):
     assert ended.metadata == {"case": "1"}
     assert page.runs == [ended]
     assert later == [told[2]]
+
+
+async def test_a_run_takes_only_statements_that_were_built_for_others(database):
+    known, new = {}, []
+
+    def note(_connection, statement, *_):
+        known[id(statement)] = statement
+
+    sa.event.listen(sa.Engine, "before_execute", note)
+    try:
+        async with engine(database) as runs:
+            for _ in range(5):
+                before = len(known)
+                run_id = await start(runs, "echo")
+                await watch(runs, run_id)
+                await finish(runs, run_id)
+                new.append(len(known) - before)
+    finally:
+        sa.event.remove(sa.Engine, "before_execute", note)
+
+    # Beside one or another the server may have looked after its database.
+    assert min(new) == 0
 
 
 async def test_a_run_is_cancelled_with_a_reason_that_its_executor_hears(database):

@@ -52,6 +52,13 @@ _FIND_QUEUED = (
 )
 _CONTENT = [runs.c[name] for name in ("request", "metadata", "answer", "state")]
 _FIND_CONTENT = sa.select(*_CONTENT).where(runs.c.seq == sa.bindparam("found"))
+_FIND_RUNNING = sa.select(runs.c.seq).where(
+    runs.c.engine == TABLES,
+    runs.c.server == sa.bindparam("owner"),
+    runs.c.status == "running",
+    runs.c.finished_at.is_(None),
+)
+_FIND_RECORDED = sa.select(steps.c.key).where(steps.c.run == sa.bindparam("found"))
 # Another server that deregisters this one waits for the lock, and then finds what it has claimed.
 _FIND_ENTRY = (
     sa.select(servers.c.name)
@@ -133,8 +140,9 @@ def claim_runs(
     entry = {"owner": server.name, "entered_as": server.token}
     if write.connection.scalar(_FIND_ENTRY, entry) is None:
         return []
-    unknown = have_runs([server.name]) & runs.c.seq.not_in(sorted(claimed))
-    requeue(write, unknown, is_lost=True)
+    running = write.connection.scalars(_FIND_RUNNING, {"owner": server.name})
+    if unknown := set(running).difference(claimed):
+        requeue(write, have_runs([server.name]) & runs.c.seq.in_(unknown), is_lost=True)
     wanted = {
         "kind": server.executor,
         "served": sorted(server.agents),
@@ -164,8 +172,8 @@ def begin(write: Write, row: sa.Row[Any], owner: Owner) -> Claim | Ended:
         "more": len(body),
     }
     write.connection.execute(_BEGIN, values)
-    recorded = sa.select(steps.c.key).where(steps.c.run == row.seq)
-    keys = () if is_first else write.connection.execute(recorded).scalars().all()
+    found = {"found": row.seq}
+    keys = () if is_first else write.connection.scalars(_FIND_RECORDED, found)
     return Claim(
         seq=row.seq,
         run_id=row.run_id,

@@ -17,6 +17,25 @@ _FIRST_BATCHES = 4
 _MOST_BATCHES = 64
 _MOST_BYTES = 256 * 1024
 
+# Statements that every run needs are built once: building one takes longer than executing it.
+_IS_OF = events.c.run == sa.bindparam("found")
+_POSITION = sa.bindparam("position", type_=sa.BigInteger)
+# Where the batch with the next event begins, as a lower bound for an index.
+_FIRST = sa.select(sa.func.max(events.c.first)).where(_IS_OF, events.c.first <= _POSITION + 1)
+_READ = (
+    sa.select(events.c.first, events.c.last, events.c.body)
+    .where(
+        _IS_OF,
+        events.c.first >= sa.func.coalesce(_FIRST.scalar_subquery(), 1),
+        events.c.last > _POSITION,
+    )
+    .order_by(events.c.first)
+    .limit(sa.bindparam("together", type_=sa.Integer))
+)
+_REACH = sa.select(runs.c.seq, runs.c.last_event, runs.c.status).where(
+    runs.c.seq.in_(sa.bindparam("found", expanding=True))
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
@@ -39,17 +58,8 @@ def read_events(
     position, size = after, 0
     together = min(limit, _FIRST_BATCHES)
     while len(found) < limit and size < _MOST_BYTES:
-        statement = (
-            sa.select(events.c.first, events.c.last, events.c.body)
-            .where(
-                events.c.run == seq,
-                events.c.first > _first_of(seq, position),
-                events.c.last > position,
-            )
-            .order_by(events.c.first)
-            .limit(together)
-        )
-        rows = connection.execute(statement).all()
+        values = {"found": seq, "position": position, "together": together}
+        rows = connection.execute(_READ, values).all()
         for row in rows:
             if len(found) >= limit or size >= _MOST_BYTES:
                 break
@@ -63,22 +73,9 @@ def read_events(
     return found[:limit]
 
 
-def _first_of(seq: int, after: int) -> sa.ColumnElement[int]:
-    """Return a number between the start of the batch with the event after `after` and that of the batch before, as a lower bound for an index."""
-    begun = (
-        sa.select(sa.func.max(events.c.first))
-        .where(events.c.run == seq, events.c.first <= after + 1)
-        .scalar_subquery()
-    )
-    return sa.func.coalesce(begun, 1) - 1
-
-
 def read_reaches(connection: sa.Connection, seqs: Collection[int]) -> dict[int, Reach]:
     """Return how far the events of runs go; deleted runs are left out."""
-    statement = sa.select(runs.c.seq, runs.c.last_event, runs.c.status).where(
-        runs.c.seq.in_(sorted(seqs))
-    )
     return {
         row.seq: Reach(last=row.last_event, is_resting=row.status in RESTING)
-        for row in connection.execute(statement)
+        for row in connection.execute(_REACH, {"found": sorted(seqs)})
     }

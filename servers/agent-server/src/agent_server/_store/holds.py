@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
 
 from agent_server.executor import Waiting
 from stream_text import dump_json
@@ -41,6 +42,8 @@ _GROW = (
     .where(IS_HELD, runs.c.last_event == sa.bindparam("before"))
     .values(last_event=sa.bindparam("newest"), bytes=runs.c.bytes + sa.bindparam("more"))
 )
+# A repeated commit finds the step recorded. SQLite takes this form of insert, too.
+_RECORD = insert(steps).on_conflict_do_nothing()
 _FIND_STEP = sa.select(steps.c.result).where(
     steps.c.run == sa.bindparam("claimed"), steps.c.key == sa.bindparam("named")
 )
@@ -101,10 +104,9 @@ def record_step(
 ) -> bool:
     """Store the result of a step with the events before it, and return whether the run still belongs to this server."""
     is_claimed = append(write, hold, emitted) if emitted else find(write, hold) is not None
-    # A repeated commit finds the step recorded.
-    if is_claimed and find_step(write, hold, key) is None:
+    if is_claimed:
         values = {"run": hold.seq, "key": key, "result": write.encryption.encrypt(result)}
-        write.connection.execute(sa.insert(steps), values)
+        write.connection.execute(_RECORD, values)
     return is_claimed
 
 

@@ -3,7 +3,7 @@
 import base64
 import re
 import uuid
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,6 +55,28 @@ _CURSOR = re.compile(r"[0-9]{1,18}", re.ASCII)
 _ROWS_PER_READ = 21  # A page of the default size, plus one row to see whether there are more.
 _PAGE_BYTES = 4 * 1024 * 1024
 
+# Statements that every run needs are built once: building one takes longer than executing it.
+_IS_OF = (runs.c.executor == sa.bindparam("kind")) & (runs.c.tenant == sa.bindparam("whose"))
+_IS_FOUND = _IS_OF & (runs.c.run_id == sa.bindparam("known"))
+_FIND = sa.select(*SEEN).where(_IS_FOUND)
+_FIND_TO_CHANGE = _FIND.with_for_update()
+_FIND_NUMBER = sa.select(runs.c.seq).where(_IS_FOUND)
+_FIND_STATE = sa.select(*[runs.c.status, runs.c.state]).where(_IS_FOUND)
+_FIND_SHOWN = sa.select(runs.c.shown).where(_IS_FOUND)
+_FIND_SAME = sa.select(*SEEN).where(_IS_OF, runs.c.idempotency == sa.bindparam("same"))
+_ACTIVE = sa.select(runs.c.seq).where(
+    runs.c.executor == sa.bindparam("kind"), runs.c.finished_at.is_(None)
+)
+_QUEUED = _ACTIVE.where(runs.c.status == "queued")
+_TENANTS = _ACTIVE.where(runs.c.tenant == sa.bindparam("whose"), runs.c.status != "waiting")
+_IS_FULL = sa.select(
+    # Only whether there are that many: counting all of them would take long.
+    _QUEUED.offset(sa.bindparam("others", type_=sa.Integer)).limit(1).exists()
+    | _TENANTS.offset(sa.bindparam("own", type_=sa.Integer)).limit(1).exists()
+)
+# Another server may have stored the same key meanwhile. SQLite takes this form of insert, too.
+_ENTER = insert(runs).values(created_at=clock()).on_conflict_do_nothing().returning(*SEEN)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRepository:
@@ -105,7 +127,6 @@ class RunRepository:
             "agent": run.agent,
             "status": "queued",
             "attempt": 0,
-            "created_at": clock(),
             "cancel_requested": False,
             "metadata": self.encryption.encrypt(dump_json(dict(run.metadata)).encode()),
             "idempotency": key,
@@ -117,15 +138,13 @@ class RunRepository:
             "bytes": len(request),
             "keep": None if run.keep_seconds is None else int(run.keep_seconds * 1_000_000),
         }
-        # Another server may have stored the same key meanwhile. SQLite takes this form of insert, too.
-        entered = insert(runs).values(values).on_conflict_do_nothing().returning(*SEEN)
-        row = write.connection.execute(entered).one_or_none()
+        row = write.connection.execute(_ENTER, values).one_or_none()
         if row is None:  # pragma: no cover - nox -s postgresql
             # This time the other server's run is found.
             return self.create(write, run, (request, shown))
         if len(request) > LARGE_TEXT:
             # SQLite keeps what a statement was given until it is given something else; the run is there already.
-            write.connection.execute(entered.values(request=b"", shown=None))
+            write.connection.execute(_ENTER, {**values, "request": b"", "shown": None})
         if run.metadata:
             rows = [{"run": row.seq, "label": label} for label in label_digests(run.metadata)]
             write.connection.execute(sa.insert(labels), rows)
@@ -138,7 +157,7 @@ class RunRepository:
         Raises:
             RunNotFoundError: If there is none.
         """
-        return self._find(connection, sa.select(runs.c.seq), run_id, tenant).seq
+        return self._find(connection, _FIND_NUMBER, run_id, tenant).seq
 
     def _find(
         self, connection: sa.Connection, statement: sa.Select[Any], run_id: str, tenant: str
@@ -147,14 +166,13 @@ class RunRepository:
             known = str(uuid.UUID(run_id))
         except ValueError:
             raise RunNotFoundError from None
-        mine = statement.where(runs.c.run_id == known, *self._are_of(tenant))
-        row = connection.execute(mine).one_or_none()
+        row = connection.execute(statement, {**self._whose(tenant), "known": known}).one_or_none()
         if row is None:
             raise RunNotFoundError
         return row
 
-    def _are_of(self, tenant: str) -> list[sa.ColumnElement[bool]]:
-        return [runs.c.executor == self.server.executor, runs.c.tenant == tenant]
+    def _whose(self, tenant: str) -> Mapping[str, str]:
+        return {"kind": self.server.executor, "whose": tenant}
 
     def get(self, connection: sa.Connection, run_id: str, tenant: str) -> Run:
         """Return a tenant's run.
@@ -162,7 +180,7 @@ class RunRepository:
         Raises:
             RunNotFoundError: If there is none.
         """
-        return load_run(self._find(connection, sa.select(*SEEN), run_id, tenant), self.encryption)
+        return load_run(self._find(connection, _FIND, run_id, tenant), self.encryption)
 
     def list(
         self,
@@ -177,7 +195,7 @@ class RunRepository:
         Raises:
             RequestRefusedError: If the cursor is not one of ours.
         """
-        conditions = self._are_of(tenant)
+        conditions = [runs.c.executor == self.server.executor, runs.c.tenant == tenant]
         if cursor is not None:
             conditions.append(runs.c.seq < _parse_cursor(cursor))
         if which.agent is not None:
@@ -205,7 +223,7 @@ class RunRepository:
     def cancel(self, write: Write, run_id: str, tenant: str, reason: str | None) -> Run | Exception:
         """Record that a run is to be cancelled, and return it; one that no server executes ends at once."""
         try:
-            row = self._find(write.connection, sa.select(*SEEN).with_for_update(), run_id, tenant)
+            row = self._find(write.connection, _FIND_TO_CHANGE, run_id, tenant)
         except RunNotFoundError as error:
             return error
         if row.status not in FINISHED and not row.cancel_requested:
@@ -227,7 +245,7 @@ class RunRepository:
         The same answer may come again.
         """
         try:
-            row = self._find(write.connection, sa.select(*SEEN).with_for_update(), run_id, tenant)
+            row = self._find(write.connection, _FIND_TO_CHANGE, run_id, tenant)
         except RunNotFoundError as error:
             return error
         text = dump_answer(new.answer)
@@ -272,13 +290,13 @@ class RunRepository:
         Raises:
             RunNotFoundError: If there is no such run.
         """
-        row = self._find(write.connection, sa.select(*SEEN).with_for_update(), run_id, tenant)
+        row = self._find(write.connection, _FIND_TO_CHANGE, run_id, tenant)
         return tell_run(write, row, message, key)
 
     def delete(self, write: Write, run_id: str, tenant: str) -> Exception | None:
         """Delete a run that has ended."""
         try:
-            row = self._find(write.connection, sa.select(*SEEN).with_for_update(), run_id, tenant)
+            row = self._find(write.connection, _FIND_TO_CHANGE, run_id, tenant)
         except RunNotFoundError as error:
             return error
         if row.status not in FINISHED:
@@ -292,8 +310,7 @@ class RunRepository:
         Raises:
             RunNotFoundError: If there is no such run.
         """
-        wanted = [runs.c.status, runs.c.state]
-        row = self._find(connection, sa.select(*wanted), run_id, tenant)
+        row = self._find(connection, _FIND_STATE, run_id, tenant)
         if row.status not in FINISHED or row.state is None:
             return None
         return self.encryption.decrypt(row.state)
@@ -304,27 +321,16 @@ class RunRepository:
         Raises:
             RunNotFoundError: If there is no such run.
         """
-        row = self._find(connection, sa.select(runs.c.shown), run_id, tenant)
+        row = self._find(connection, _FIND_SHOWN, run_id, tenant)
         return None if row.shown is None else self.encryption.decrypt(row.shown)
 
     def _known(self, connection: sa.Connection, tenant: str, key: bytes) -> sa.Row[Any] | None:
-        statement = sa.select(*SEEN).where(*self._are_of(tenant), runs.c.idempotency == key)
-        return connection.execute(statement).one_or_none()
+        return connection.execute(_FIND_SAME, {**self._whose(tenant), "same": key}).one_or_none()
 
     def _is_full(self, connection: sa.Connection, tenant: str) -> bool:
-        active = (runs.c.executor == self.server.executor) & runs.c.finished_at.is_(None)
-        queued = sa.select(runs.c.seq).where(active, runs.c.status == "queued")
-        tenants = sa.select(runs.c.seq).where(
-            active, runs.c.tenant == tenant, runs.c.status != "waiting"
-        )
-        return any(
-            # Only whether there are that many: counting all of them would take long.
-            connection.execute(which.offset(most - 1).limit(1)).first() is not None
-            for which, most in (
-                (queued, self.settings.max_queued),
-                (tenants, self.settings.max_active_per_tenant),
-            )
-        )
+        others, own = self.settings.max_queued, self.settings.max_active_per_tenant
+        values = {**self._whose(tenant), "others": others - 1, "own": own - 1}
+        return connection.execute(_IS_FULL, values).scalar_one()
 
 
 def _iter_rows(connection: sa.Connection, statement: sa.Select[Any]) -> Generator[sa.Row[Any]]:

@@ -30,6 +30,7 @@ _MAX_OPERATIONS = 100
 _RETRY_SECONDS = 0.5
 # SQLite has no notifications: this is how often the writer checks whether others have written.
 _LOOK_SECONDS = 0.1
+_NOTIFY = sa.select(sa.func.pg_notify(CHANNEL, sa.bindparam("payload", type_=sa.Text)))
 
 
 @dataclass(slots=True)
@@ -238,8 +239,7 @@ class Writer:
                 write.signals and not self._database.is_sqlite
             ):  # pragma: no cover - nox -s postgresql
                 for signal in write.signals - {NOTIFIED}:
-                    payload = f"{self._server} {signal}"
-                    connection.execute(sa.select(sa.func.pg_notify(CHANNEL, payload)))
+                    connection.execute(_NOTIFY, {"payload": f"{self._server} {signal}"})
         return results, write.signals
 
     def _look(self) -> list[_Job]:
