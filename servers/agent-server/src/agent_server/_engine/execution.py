@@ -21,8 +21,9 @@ from agent_server.executor import (
     Waiting,
 )
 from agent_server.runs import StoredEvent, refuse_own_event
+from stream_text import dump_json
 
-from .gathering import Gathering, dump_told, try_step
+from .gathering import Gathering, beside, try_step
 from .parts import Parts
 from .reading import parse_stored
 
@@ -102,10 +103,10 @@ class RunExecution:
     async def tell(self, type_: str, data: JsonObject) -> None:
         """Emit an event."""
         refuse_own_event(type_)
-        text = await dump_told(data)
+        text = await beside(data, dump_json, data)
         if self._number >= self._settings.max_events:
             raise EventLimitError(f"expected at most {self._settings.max_events} events")
-        event = Event(number=self._number + 1, type=type_, created_at=now(), text=text)
+        event = Event(number=self._number + 1, type=type_, created_at=now(), text=text.encode())
         if self._bytes + measure(event) > self._settings.max_event_bytes:
             raise EventLimitError(
                 f"expected at most {self._settings.max_event_bytes} bytes of events"
@@ -137,8 +138,7 @@ class RunExecution:
 
     async def end(self, ending: RunEnding) -> Ended | None:
         """Store the end of the run, and return it if the run still belonged to this server."""
-        # In a thread: what an executor ends with may be large.
-        last = await asyncio.to_thread(last_event, ending, number=self._number + 1)
+        last = await beside(ending.data, last_event, ending, number=self._number + 1)
         if not await self._store(holds.end, ending, emitted=[*self._gathering.take(), last]):
             return None
         return Ended(

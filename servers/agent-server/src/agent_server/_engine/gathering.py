@@ -9,7 +9,7 @@ from typing import Any
 
 from agent_server._store.records import Event, measure
 from agent_server.executor import JsonObject, StepWork, TransientError
-from stream_text import dump_json, has_many_values
+from stream_text import has_many_values
 
 
 # Events are stored in batches of this many seconds or bytes. A write for each would cost more than
@@ -85,10 +85,16 @@ class Gathering:
         self._room = asyncio.Event()
 
 
-async def dump_told(data: JsonObject) -> bytes:
-    """Return the data of an event as JSON, much of it written outside the event loop."""
-    is_large = has_many_values(data)
-    return (await asyncio.to_thread(dump_json, data) if is_large else dump_json(data)).encode()
+async def beside[**Arguments, Result](
+    data: JsonObject,
+    work: Callable[Arguments, Result],
+    *args: Arguments.args,
+    **kwargs: Arguments.kwargs,
+) -> Result:
+    """Do work on data: outside the event loop if there is much of it, and at once if not, since a thread costs more than most of that."""
+    if has_many_values(data):
+        return await asyncio.to_thread(work, *args, **kwargs)
+    return work(*args, **kwargs)
 
 
 async def try_step(work: StepWork, *, retries: int, after_events: bool = False) -> bytes:

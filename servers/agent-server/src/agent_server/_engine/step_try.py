@@ -7,12 +7,12 @@ from typing import Any
 
 from agent_server._store import apart
 from agent_server._store.apart import ApartRuns, StepBegun, Telling, Try
-from agent_server._store.records import Event, now
+from agent_server._store.records import Event
 from agent_server._store.steering import read_told
 from agent_server.executor import Executor, JsonObject, MakesSteps, Resumption
 from agent_server.runs import refuse_own_event
 
-from .gathering import Gathering, dump_told, try_step
+from .gathering import Gathering, beside, try_step
 from .parts import Parts
 
 
@@ -67,9 +67,7 @@ class StepTry:
     async def tell(self, type_: str, data: JsonObject) -> None:
         """Emit an event."""
         refuse_own_event(type_)
-        text = await dump_told(data)
-        event = Event(number=0, type=type_, created_at=now(), text=text)
-        await self._gathering.add(event)
+        await self._gathering.add(await beside(data, Event.emit, 0, type_, data))
 
     async def read_steered(self, after: int) -> Sequence[Any]:
         """Return what the run was told after so many messages."""
