@@ -127,5 +127,6 @@ def _find_number_excess(piece: str) -> str | None:
 def _parse_carriable_json(text: str) -> object:
     """Parse JSON, and refuse unpaired surrogates: JSON can spell them, but no message or log can carry them."""
     value: object = parse_json(text, max_depth=_MAX_DEPTH)
-    json.dumps(value, ensure_ascii=False).encode()
+    # What no escape has spelt stands in the text itself.
+    (json.dumps(value, ensure_ascii=False) if "\\u" in text else text).encode()
     return value

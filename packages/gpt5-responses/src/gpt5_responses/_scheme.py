@@ -96,13 +96,13 @@ class _KeptBody:
     Attributes:
         input: Its input, as it was built.
         fitted: The items of the input as its model takes them.
-        written: The JSON of those.
+        written: Holds their JSON.
     """
 
     def __init__(self) -> None:
         self.input = KeptInput()
         self.fitted = GrowingMap[Any, dict[str, Any]]()
-        self.written = GrowingMap[Any, tuple[bytes, ...]]()
+        self.written = WrittenItems()
 
     def __reduce__(self) -> tuple[type[Self], tuple[()]]:
         return type(self), ()

@@ -19,6 +19,7 @@ PARSE_ERROR = "parse_error"
 _BOM = b"\xef\xbb\xbf"
 _SIGNS = frozenset('{}[]"')
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}:,]')
+_DECODER = json.JSONDecoder()
 _NAMED_LEVELS = 4  # such as `response.output[0].content`
 
 
@@ -125,7 +126,7 @@ def parse_object(text: str) -> Event | None:
         The object, or an `error` event that says where it nests deeper than can be read; None if it is not a JSON object.
     """
     try:
-        value = json.loads(text)
+        value = _DECODER.decode(text)
     except RecursionError:
         path = _deep_path(text)
         return {**_parse_error(f"{path}: nests deeper than can be read"), "param": path}

@@ -3,6 +3,8 @@
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from gpt5_messages import without_marks
@@ -167,11 +169,10 @@ class FallbackClient(HttpClient):
         items = request.get("input")
         if not is_list(items):
             return request
+        held = items if isinstance(items, WrittenItems) else WrittenItems(items)
         made_by = self.connection.reasoning_mark(model)
-        readable = without_marks(items, made_by)
-        readable = readable if made_by is None else map(_said, readable)
-        written = items.written if isinstance(items, WrittenItems) else None
-        return {**request, "input": WrittenItems(readable, written)}
+        read = held.readable.map(partial(_read, made_by=made_by), held, by=made_by)
+        return {**request, "input": WrittenItems(chain.from_iterable(read), held)}
 
     def _learn(self, request: Mapping[str, Any], parts: Sequence[LeftOut], model: str) -> None:
         """Remember parts that can have had other reasons to be refused: that the server takes the rest shows that they were it."""
@@ -192,6 +193,12 @@ class FallbackClient(HttpClient):
             _LOGGER.warning(
                 "%s refused a request, which goes on without %s.", self.connection.host, told
             )
+
+
+def _read(item: object, made_by: str | None) -> list[Any]:
+    """Return an item as its server reads it; nothing if that gets none of it."""
+    readable = without_marks([item], made_by)
+    return readable if made_by is None else list(map(_said, readable))
 
 
 def _said(item: Any) -> Any:

@@ -8,6 +8,7 @@ Source: docs/contracts/responses-scheme.md, D35 and D37 to D39; docs/decisions/0
 
 import json
 import logging
+import marshal
 import threading
 import time
 from asyncio import CancelledError
@@ -27,7 +28,6 @@ from gpt5_messages import (
     replayable_items,
 )
 from gpt5_payloads import wire_item
-from gpt5_responses._errors import InvalidRequestError
 from gpt5_responses._http.client import FAILURES, UNSENT, HttpAnswer, Steps
 from gpt5_responses._http.connection_errors import NoAnswerError, SocketError
 from gpt5_responses._http.error_answer import ErrorAnswer
@@ -85,13 +85,11 @@ class _Chain:
         said = client.readable({"input": [wire_item(item) for item in made]}, model)["input"]
         return cls(completion.response_id, _settings(body), [*marks, *map(_mark, said)])
 
-    def shorten(self, body: Mapping[str, Any], marks: list[object]) -> Mapping[str, Any] | None:
-        """Return a request as one that goes on from the response, with what is new alone; None if it does not go on from it."""
+    def begins(self, body: Mapping[str, Any], marks: list[object]) -> bool:
+        """Return whether a request goes on from the response."""
         known = len(self.marks)
         is_longer = len(marks) > known and marks[:known] == self.marks
-        if not is_longer or _settings(body) != self.settings:
-            return None
-        return {**body, "input": body["input"][known:], "previous_response_id": self.response_id}
+        return is_longer and _settings(body) == self.settings
 
 
 class SocketSession:
@@ -178,10 +176,10 @@ class SocketSession:
         for is_last in (False, True):
             socket = yield from self._open(client, until)
             marks = self._marks.map(_mark, body["input"])
-            short = self._chain and self._chain.shorten(body, marks)
-            content = _write(short, body)
+            chain = self._chain if self._chain and self._chain.begins(body, marks) else None
+            content = write_body(_frame(body, chain), skip=len(chain.marks) if chain else 0)
             self._chain, self._is_idle = None, False
-            own_id, kind = socket.answer.client_request_id, "going on" if short else "whole"
+            own_id, kind = socket.answer.client_request_id, "going on" if chain else "whole"
             _LOGGER.debug("The request %s by WebSocket: %s, %d bytes", own_id, kind, len(content))
             try:
                 begun, failure = yield from self._ask(client, socket, content, until)
@@ -198,7 +196,7 @@ class SocketSession:
             else:
                 if failure is None:
                     return self._answer(client, socket, begun, (body, marks))
-                is_unknown = failure.code == _NOT_FOUND and short is not None
+                is_unknown = failure.code == _NOT_FOUND and chain is not None
                 self._is_idle = is_unknown
                 if not is_unknown:
                     yield from self._drop(client)
@@ -283,10 +281,11 @@ class SocketSession:
             yield from socket.close(client)
 
 
-def _mark(item: object) -> object:
+def _mark(item: Any) -> object:
     """Return what is equal only for an item that says the same. Items share what the caller may change in place, so they cannot be compared later."""
-    with suppress(RecursionError, TypeError, ValueError):  # What cannot be written is refused then.
-        return hash(json.dumps(item, sort_keys=True))
+    # Version 2 of marshal writes equal values alike. What it cannot write is like nothing else, and goes out whole.
+    with suppress(AttributeError, TypeError, ValueError):
+        return hash(marshal.dumps(sorted(item.items()), 2))
     return object()
 
 
@@ -294,22 +293,11 @@ def _settings(body: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in body.items() if name != "input"}
 
 
-def _write(short: Mapping[str, Any] | None, body: Mapping[str, Any]) -> RequestBody:
-    """Return the message for what is new of a request, or else for all of it.
-
-    Raises:
-        InvalidRequestError: If it cannot be sent; the error names an item by its place in the whole.
-    """
-    if short is not None:
-        with suppress(InvalidRequestError):
-            return write_body(_frame(short))
-    return write_body(_frame(body))
-
-
-def _frame(body: Mapping[str, Any]) -> dict[str, Any]:
+def _frame(body: Mapping[str, Any], chain: _Chain | None) -> dict[str, Any]:
     """Return the message that asks for a response."""
     kept = {name: value for name, value in body.items() if name not in ("stream", "background")}
-    return {"type": "response.create", **kept}
+    before = {"previous_response_id": chain.response_id} if chain else {}
+    return {"type": "response.create", **kept, **before}
 
 
 def _read_event(message: bytes) -> Mapping[str, Any] | None:

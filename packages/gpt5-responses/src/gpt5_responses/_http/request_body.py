@@ -5,7 +5,7 @@ import math
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any
+from typing import Any, Self
 from uuid import uuid4
 
 from gpt5_responses._errors import InvalidRequestError
@@ -56,22 +56,25 @@ class RequestBody:
 
 
 class WrittenItems(list[Any]):
-    """A request's input, with what has been written of the items that an earlier request had, too.
+    """A request's input, with what has been made of the items that an earlier request had, too.
 
     Args:
         items: The items.
-        written: The JSON of items, by which only new ones are written.
+        before: Those of an earlier request, by which only new ones are read and written.
     """
 
-    def __init__(
-        self, items: Iterable[Any], written: GrowingMap[Any, tuple[bytes, ...]] | None = None
-    ) -> None:
+    def __init__(self, items: Iterable[Any] = (), before: Self | None = None) -> None:
         super().__init__(items)
-        self.written = GrowingMap[Any, tuple[bytes, ...]]() if written is None else written
+        self.readable = GrowingMap[Any, list[Any]]() if before is None else before.readable
+        self.written = GrowingMap[Any, tuple[bytes, ...]]() if before is None else before.written
 
 
-def write_body(request: Mapping[str, Any]) -> RequestBody:
+def write_body(request: Mapping[str, Any], *, skip: int = 0) -> RequestBody:
     """Return the JSON of a request.
+
+    Args:
+        request: The request.
+        skip: How many items of its input are left out, from the first.
 
     Raises:
         InvalidRequestError: If a field nests over 200 levels deep, or holds something that JSON cannot; the error names it.
@@ -80,12 +83,12 @@ def write_body(request: Mapping[str, Any]) -> RequestBody:
     try:
         if not is_list(items):
             return RequestBody((_write(request),))
-        held = items if isinstance(items, WrittenItems) else WrittenItems(items)
         before, after = _write({**request, "input": [_MARK]}).split(f'"{_MARK}"'.encode())
+        held = items if isinstance(items, WrittenItems) else WrittenItems(items)
         written = held.written.map(_write_item, held)
     except (RecursionError, TypeError, ValueError):
         raise _unsendable(request) from None
-    pieces = chain.from_iterable((b",", *item) for item in written)
+    pieces = chain.from_iterable((b",", *item) for item in written[skip:])
     next(pieces, b"")
     return RequestBody((before, *pieces, after))
 

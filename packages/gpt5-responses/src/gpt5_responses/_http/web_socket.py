@@ -33,6 +33,7 @@ _MOST_LOOKS = 100
 _REPLY_SECONDS = 1.0
 _SWITCHED = 101
 _UNAUTHORIZED = 401
+_MESSAGES = (TextMessage, BytesMessage)
 _NOTHING = b":\n\n"  # a comment of an event stream
 # JSON has line breaks only between its values.
 _BLANKS = bytes.maketrans(b"\r\n", b"  ")
@@ -146,13 +147,13 @@ class WebSocket:
         self._frames.receive_data(data)
         messages: list[bytes] = []
         for event in self._frames.events():
-            if isinstance(event, TextMessage | BytesMessage):
+            if isinstance(event, _MESSAGES):
                 messages += self._take_piece(event)
-            elif isinstance(event, CloseConnection):
-                # wsproto reports a frame that it cannot read as if the server had closed.
-                is_broken = self._frames.state is ConnectionState.OPEN
-                self.ended = _closed(int(event.code), is_broken=is_broken)
-            if isinstance(event, CloseConnection | Ping):
+            elif isinstance(event, CloseConnection | Ping):
+                if isinstance(event, CloseConnection):
+                    # wsproto reports a frame that it cannot read as if the server had closed.
+                    is_broken = self._frames.state is ConnectionState.OPEN
+                    self.ended = _closed(int(event.code), is_broken=is_broken)
                 self._replies += self._frames.send(event.response())
             if self.ended is not None:
                 break
