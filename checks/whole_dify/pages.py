@@ -5,7 +5,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, Locator, Page
+from playwright.sync_api import Browser, Locator, Page, TimeoutError  # noqa: A004 - Playwright's own
 
 from dify import Console
 
@@ -69,7 +69,7 @@ class Web:
         found = page.locator(f"xpath=.//*[{told}][not({on_canvas})]")
         shown = found.locator("visible=true").first
         shown.wait_for()
-        assert not shown.evaluate(_IS_CUT), f"cut: {text}"
+        self._becomes_whole(shown, text)
         return shown
 
     def open_provider(self, label: str) -> Locator:
@@ -97,6 +97,13 @@ class Web:
         named = f"//*[text()[normalize-space()={_quote(label)}]]"
         return self.page.locator(f"xpath=({named}/ancestor::*[.//{holds}][1])[last()]")
 
+    def _becomes_whole(self, shown: Locator, text: str) -> None:
+        # What opens grows until it has its size, and on a busy machine that takes a while.
+        try:
+            self.page.wait_for_function(f"it => !({_IS_CUT})(it)", arg=shown.element_handle())
+        except TimeoutError as error:
+            raise AssertionError(f"cut: {text}") from error
+
     def read_help(self, text: str) -> None:
         """Open the help that says this, by the question mark that has it; it has to be whole on the screen."""
         mark = self.page.get_by_label(text, exact=True)
@@ -107,7 +114,7 @@ class Web:
         assert box, text
         assert box["y"] >= 0, f"cut above: {text}"
         assert box["y"] + box["height"] <= SIZE["height"], f"cut below: {text}"
-        assert not opened.evaluate(_IS_CUT), f"cut: {text}"
+        self._becomes_whole(opened, text)
         self.page.mouse.move(SIZE["width"] / 3, SIZE["height"] - 100)
         opened.wait_for(state="hidden")
 

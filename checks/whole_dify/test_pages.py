@@ -2,7 +2,7 @@
 
 import pytest
 import yaml
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from apps import MODELS, STRATEGIES, agent_node, llm_node, tool, weekday
 from conftest import ROOT
@@ -197,7 +197,7 @@ def test_budgets_are_empty_fields_and_what_is_typed_is_saved(web, apps, says, sa
     web.open_node(app)
     for name in BUDGETS:
         field = web.field(named[name])
-        assert field.locator("input").count() == 1  # a slider would be another
+        expect(field.locator("input")).to_have_count(1)  # a slider would be another
         assert field.locator("input").input_value() == ""
     web.field(named["max_cost"]).locator("input").fill("0.5")
     for name in ("tool_search", "remember_turns"):
