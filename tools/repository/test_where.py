@@ -12,7 +12,7 @@ from sessions.members import PACKAGES, PLUGINS
 PAGE = (ROOT / "docs/where.md").read_text(encoding="utf-8")
 _ROW = re.compile(r"^\| (.*\?) \| \[`(.*)`\]\(\.\./(.*)\) \| `(.*)` \|$", re.MULTILINE)
 ROWS = _ROW.findall(PAGE)
-SECTIONS = re.findall(r"^## \[(\w+)/\].*\n((?:.*\n)*?)(?=## |\Z)", PAGE, re.MULTILINE)
+SECTIONS = re.findall(r"^## `(\w+)/`.*\n((?:.*\n)*?)(?=## |\Z)", PAGE, re.MULTILINE)
 
 
 def test_each_question_stands_there_once_and_there_are_no_other_rows() -> None:

@@ -1,7 +1,8 @@
 """The import contracts of the root pyproject.toml, with the packages that there are, so that a new one is held by them without an edit.
 
-In a list of packages `*` stands for all packages of the workspace, and `-NAME` leaves one out of them again; a folder such as `servers/` stands for those in it,
-there and in a layer. As a layer `*` stands for those that no other layer names. What a contract forbids to somebody is never that somebody itself.
+In a list of packages `*` stands for all packages of the workspace, and `-NAME` leaves one out of them again.
+A folder such as `servers/` stands for those in it, there and in a layer. As a layer `*` stands for those that no other
+layer names. What a contract forbids to somebody is never that somebody itself.
 """
 
 import json

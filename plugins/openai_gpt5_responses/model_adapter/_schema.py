@@ -7,6 +7,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
+from operator import attrgetter
 
 from dify_plugin.entities.model.schema import (
     AIModelEntity,
@@ -43,9 +44,10 @@ def customizable_schema(
     _, fullest = max((len(entity.parameter_rules), entity.model) for entity in lasting)
     template = known.get(profile.family) or known[fullest]
     # An older model may have a parameter that the template lacks.
-    others = sorted(predefined, key=lambda entity: (entity not in lasting, entity.model))
+    by_name = attrgetter("model")
+    forms = (template, *sorted(lasting, key=by_name), *sorted(predefined, key=by_name))
     rules: dict[str, ParameterRule] = {}
-    for rule in chain.from_iterable(form.parameter_rules for form in (template, *others)):
+    for rule in chain.from_iterable(form.parameter_rules for form in forms):
         rules.setdefault(rule.name, rule)
     return template.model_copy(
         update={

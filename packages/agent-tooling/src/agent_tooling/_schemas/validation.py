@@ -57,7 +57,9 @@ def _iter_findings(
 
 
 def validate_schema(schema: JsonSchema, *, field: str, may_lead_out: bool = False) -> None:
-    """Refuse what no value can be held against in bounded time. It needs the extra `schema`, without which only references and patterns are looked at.
+    """Refuse what no value can be held against in bounded time.
+
+    It needs the extra `schema`, without which only references and patterns are looked at.
 
     Args:
         schema: The schema.

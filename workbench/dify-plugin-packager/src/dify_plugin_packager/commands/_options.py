@@ -44,8 +44,9 @@ def new_program(name: str, distribution: str, text: str) -> typer.Typer:
 def add_command[T](app: typer.Typer) -> Callable[[Callable[[T], None]], Callable[[T], None]]:
     """Return a decorator that makes a function a command of `app`.
 
-    The function takes one argument, a dataclass, whose fields become the flags. Their types tell typer all it needs, where they have to be annotated with
-    `typer.Option` or `typer.Argument`; the help of each is its entry under `Attributes:`. The function's docstring is the command's help.
+    The function takes one argument, a dataclass, whose fields become the flags. Their types, annotated with `typer.Option`
+    or `typer.Argument` where a type says too little, tell typer all that it needs; the help of each is its entry under
+    `Attributes:`. The function's docstring is the command's help.
     """
 
     def add(run: Callable[[T], None]) -> Callable[[T], None]:
