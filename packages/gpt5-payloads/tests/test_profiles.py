@@ -72,6 +72,14 @@ def test_verbosity_is_not_for_every_model(model, verbosities):
     assert profile_for(model).verbosities == verbosities
 
 
+def test_minimal_effort_goes_with_no_search_of_the_web_and_no_drawing():
+    profile = profile_for("gpt-5")
+    assert profile.efforts_with(["file_search", "temperature"]) == profile.efforts
+    assert "minimal" in profile.efforts
+    for tool in ("web_search", "image_generation"):
+        assert profile.efforts_with([tool]) == tuple(e for e in profile.efforts if e != "minimal")
+
+
 def test_concise_summaries_came_after_gpt_5():
     assert profile_for("gpt-5").summaries == ("auto", "detailed")
     assert profile_for("gpt-5.1").summaries == ("auto", "concise", "detailed")

@@ -27,8 +27,6 @@ _DIFYS_MAX_TOKENS = {
 _CUT_CHARACTERS = 1_024
 _LISTS = ("web_search_domains", "file_search_stores", "allowed_tools")
 _JSON = ("json_schema", "mcp_servers", "extra_tools", "tool_choice")
-# OpenAI refuses these tools with minimal effort.
-_NOT_WITH_MINIMAL = ("web_search", "image_generation")
 
 
 def known_parameters(
@@ -80,10 +78,8 @@ def with_least_effort(parameters: Mapping[str, Any], *, model: str) -> Mapping[s
     profile = profile_for(model)
     # A tuple, not a set: the value may be a list, which has no hash, and which the request builder
     # refuses by its name.
-    has_tools = any(
-        parameters.get(name) not in (None, "", "off", False) for name in _NOT_WITH_MINIMAL
-    )
-    efforts = [one for one in profile.efforts if not (has_tools and one == "minimal")]
+    given = (name for name, value in parameters.items() if value not in (None, "", "off", False))
+    efforts = profile.efforts_with(given)
     if profile.family == "default" or not efforts:
         return parameters
     return {**parameters, "reasoning_effort": efforts[0]}

@@ -5,12 +5,8 @@ from typing import Any
 
 from ._errors import PayloadError, refused
 from ._hosted import plain_kind
-from ._model_profile import HOSTED_TOOLS, ModelProfile
+from ._model_profile import HOSTED_TOOLS, NOT_WITH_MINIMAL, ModelProfile
 from ._parameters import Parameters
-
-
-# Source: docs/evidence/responses-api.md, R30.
-_NOT_WITH_MINIMAL = frozenset({"web_search", "image_generation"})
 
 
 def validate_settings(settings: Parameters, profile: ModelProfile) -> None:
@@ -57,7 +53,7 @@ def validate_tools(
         name = kind if field == kind else f"{field} {kind}"
         if is_lacking(tool, profile):
             raise PayloadError(f"{name} is not available for this model", field=field)
-        if effort == "minimal" and kind in _NOT_WITH_MINIMAL:
+        if effort == "minimal" and kind in NOT_WITH_MINIMAL:
             raise PayloadError(
                 f"{name} needs a reasoning_effort above minimal, such as low", field=field
             )

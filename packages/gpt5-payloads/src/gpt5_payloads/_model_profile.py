@@ -1,5 +1,6 @@
 """The profile of a model, and the values that its fields can have."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -34,6 +35,8 @@ HOSTED_TOOLS = (
     *("web_search", "file_search", "code_interpreter", "image_generation", "mcp"),
     *("shell", "apply_patch", "computer", "tool_search", "programmatic_tool_calling"),
 )
+# Source: docs/evidence/responses-api.md, R30.
+NOT_WITH_MINIMAL = frozenset({"web_search", "image_generation"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,3 +95,8 @@ class ModelProfile:
     shutdown_date: str | None = None
     retired: bool = False
     replacement: str | None = None
+
+    def efforts_with(self, tools: Iterable[str]) -> tuple[Effort, ...]:
+        """Return the efforts, lowest first, that go with these tools of the API's own; other names count for nothing."""
+        has_more = not NOT_WITH_MINIMAL.isdisjoint(tools)
+        return tuple(effort for effort in self.efforts if not (has_more and effort == "minimal"))

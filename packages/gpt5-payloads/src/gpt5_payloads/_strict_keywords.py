@@ -48,7 +48,7 @@ def check_keywords(schema: Mapping[str, Any], *, is_root: bool) -> Iterator[Doub
         if keyword in _REFUSED:
             yield f"the keyword {keyword} is not accepted", True
         elif keyword in DEFINITIONS:
-            if not (is_root and _is_schemas(value)):
+            if not (is_root and _are_schemas(value)):
                 yield f"{keyword} must stand at the root and hold schemas", False
         elif keyword not in _KEYWORDS:
             yield f"the keyword {quote(keyword)} is not known to be accepted", False
@@ -85,10 +85,11 @@ def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def _is_schemas(value: object) -> bool:
-    """Return whether a value is a schema's members: schemas by name, or one or more in a list."""
-    members = list(value.values()) if is_object(value) else value
-    return is_list(members) and (is_object(value) or bool(members)) and all(map(is_object, members))
+def _are_schemas(value: object) -> bool:
+    """Return whether a value is schemas by name, or one or more in a list."""
+    if is_object(value):
+        return all(map(is_object, value.values()))
+    return is_list(value) and bool(value) and all(map(is_object, value))
 
 
 _NUMERIC = frozenset({"integer", "number"})
@@ -107,8 +108,8 @@ _KEYWORDS: Mapping[str, tuple[frozenset[str], Callable[[object], bool]]] = {
     "description": (_ANY, _is_text),
     "enum": (_ANY, lambda value: is_list(value) and bool(value)),
     "const": (_ANY, lambda _: True),
-    "anyOf": (_ANY, lambda value: is_list(value) and _is_schemas(value)),
-    "properties": (frozenset({"object"}), lambda value: is_object(value) and _is_schemas(value)),
+    "anyOf": (_ANY, lambda value: is_list(value) and _are_schemas(value)),
+    "properties": (frozenset({"object"}), lambda value: is_object(value) and _are_schemas(value)),
     "required": (frozenset({"object"}), _is_names),
     "additionalProperties": (frozenset({"object"}), lambda value: isinstance(value, bool)),
     "items": (frozenset({"array"}), lambda value: isinstance(value, dict)),

@@ -7,10 +7,12 @@ sends it.
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final, TypeGuard, cast
+from typing import Any, Final
+
+from stream_text import is_list, is_object
 
 
-type _Part = dict[Any, Any]
+type _Part = Mapping[Any, Any]
 """A part of a schema by its members, the elements of a list, or a schema's properties among its own."""
 type _Place = tuple[_Place, Any] | None
 """Where a part stands: the place of what it is in, and its name there."""
@@ -47,7 +49,7 @@ def find_difference(asked: Any, own: Mapping[str, Any]) -> str | None:
     while waiting:
         part, other, at = waiting.pop()
         part, other = asking.read(part), owning.read(other)
-        if not _is_object(part) or not _is_object(other):
+        if not is_object(part) or not is_object(other):
             if isinstance(part, bool) is not isinstance(other, bool) or part != other:
                 return _tell(at)
         elif (id(part), id(other)) not in seen:
@@ -69,7 +71,7 @@ def _find_other(asked: _Part, own: _Part) -> Any:
     """
     if others := (asked.keys() ^ own.keys()) - _APART:
         return min(others, key=str)
-    names = frozenset(cast("tuple[str, str]", one)[1] for one in own if isinstance(one, tuple))
+    names = frozenset(one[1] for one in own if is_list(one))
     wanted: frozenset[str] = asked.get("required", frozenset())
     unmet = wanted - own.get("required", frozenset())
     return ("required", min(unmet)) if unmet and wanted != names else None
@@ -79,8 +81,7 @@ def _tell(at: _Place) -> str:
     names: list[str] = []
     while at is not None:
         at, name = at
-        is_path = isinstance(name, tuple)
-        names.insert(0, ".".join(cast("tuple[str, ...]", name)) if is_path else str(name))
+        names.insert(0, ".".join(name) if is_list(name) else str(name))
     return ".".join(names)[:_MAX_PLACE]
 
 
@@ -99,40 +100,38 @@ class _Schema:
     def read(self, part: Any) -> Any:
         """Return a part without what says nothing and with what it refers to in the place of a reference."""
         part = _ANYTHING if part is True else part
-        if not _is_object(part) and not _is_list(part):
+        if not is_object(part) and not is_list(part):
             return part
         if id(part) not in self._read:
-            meant = (
-                self._write(part) if _is_object(part) else dict(enumerate(cast("list[Any]", part)))
-            )
+            meant = self._write(part) if is_object(part) else dict(enumerate(part))
             self._read[id(part)] = part, meant
         return self._read[id(part)][1]
 
     def _write(self, part: _Part) -> _Part:
-        said = _leave_choice(part)
+        meant = _leave_choice(part)
         found: set[str] = set()
         # What refers to nothing, or round in a circle, stays.
-        while "$ref" in said and str(said["$ref"]) not in found:
-            found.add(reference := str(said["$ref"]))
-            beside = {name: said[name] for name in said if name != "$ref"}
-            said = _leave_choice(self._find(reference) | beside)
-        either = _list_alternatives(said)
-        said = _leave_out({"anyOf": either} if either else said)
+        while "$ref" in meant and str(meant["$ref"]) not in found:
+            found.add(reference := str(meant["$ref"]))
+            beside = {name: meant[name] for name in meant if name != "$ref"}
+            meant = _leave_choice({**self._find(reference), **beside})
+        either = _list_alternatives(meant)
+        said = _leave_out({"anyOf": either} if either else meant)
         if "const" in said:
             said["enum"] = [said.pop("const")]
         values: Any = said.get("enum")
-        if _is_list(values):
+        if is_list(values):
             said["enum"] = sorted(map(json.dumps, values))
             said["type"] = "number" if said.get("type") == "integer" else said.get("type")
         if "format" in said:
             said.pop("pattern", None)  # Says again what that is.
-        if _is_list(said.get("items")):
+        if is_list(said.get("items")):
             said["prefixItems"] = said.pop("items")  # As JSON schema wrote it until 2020.
         if "prefixItems" in said:
             said.pop("items", None)  # Says again what those are.
         required: Any = said.get("required", [])
-        said["required"] = frozenset(map(str, required if _is_list(required) else [required]))
-        if _is_object(properties := said.get("properties")):
+        said["required"] = frozenset(map(str, required if is_list(required) else [required]))
+        if is_object(properties := said.get("properties")):
             said |= {("properties", name): one for name, one in properties.items()}
             del said["properties"]
         return said
@@ -142,11 +141,11 @@ class _Schema:
         first, *names = reference.split("/")
         found: Any = self._root if first == "#" else None
         for name in names:
-            found = found.get(name) if _is_object(found) else None
-        return found if _is_object(found) else {"$ref": reference}
+            found = found.get(name) if is_object(found) else None
+        return found if is_object(found) else {"$ref": reference}
 
 
-def _leave_out(part: _Part) -> _Part:
+def _leave_out(part: _Part) -> dict[Any, Any]:
     """Return a part without what says nothing."""
     return {
         name: one
@@ -157,12 +156,12 @@ def _leave_out(part: _Part) -> _Part:
 
 def _list_alternatives(part: Any) -> list[Any]:
     """Return what a part of a schema leaves the choice of; nothing if it leaves none."""
-    said = _leave_out(part) if _is_object(part) else {}
+    said: _Part = _leave_out(part) if is_object(part) else {}
     kinds: Any = said.get("type")
-    if _is_list(kinds):
+    if is_list(kinds):
         return [{"type": kind} if kind == "null" else {**said, "type": kind} for kind in kinds]
     name, members = next(iter(said.items())) if len(said) == 1 else ("", None)
-    if name not in _CHOICES or not _is_list(members):
+    if name not in _CHOICES or not is_list(members):
         return []
     return [one for member in members for one in _list_alternatives(member) or [member]]
 
@@ -170,12 +169,4 @@ def _list_alternatives(part: Any) -> list[Any]:
 def _leave_choice(part: _Part) -> _Part:
     """Return what a choice of one leaves; any other part as it is."""
     either = _list_alternatives(part)
-    return either[0] if len(either) == 1 and _is_object(either[0]) else part
-
-
-def _is_object(value: Any) -> TypeGuard[_Part]:
-    return isinstance(value, dict)
-
-
-def _is_list(value: Any) -> TypeGuard[list[Any]]:
-    return isinstance(value, list)
+    return either[0] if len(either) == 1 and is_object(either[0]) else part

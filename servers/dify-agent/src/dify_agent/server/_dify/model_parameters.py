@@ -5,9 +5,10 @@ Source: docs/contracts/dify-agent.md, C78.
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import Any, TypeGuard
+from typing import Any
 
 from agent_server.executor import JsonObject
+from stream_text import is_object
 
 from .layers import MODEL_KINDS
 
@@ -31,8 +32,8 @@ def add_model_parameters(
 
 def _with_parameters(layer: JsonObject, parameters: Mapping[str, Mapping[str, Any]]) -> JsonObject:
     config = layer["config"]
-    settings: JsonObject = config.get("model_settings") or {}
-    if not _is_object(settings) or not _is_object(body := settings.get("extra_body") or {}):
+    settings: object = config.get("model_settings") or {}
+    if not is_object(settings) or not is_object(body := settings.get("extra_body") or {}):
         return layer  # The check of the request says what is wrong with it.
     added = {
         name: value
@@ -43,7 +44,3 @@ def _with_parameters(layer: JsonObject, parameters: Mapping[str, Mapping[str, An
     }
     settings = {**settings, "extra_body": {**added, **body}} if added else settings
     return {**layer, "config": {**config, "model_settings": settings}}
-
-
-def _is_object(value: object) -> TypeGuard[JsonObject]:
-    return isinstance(value, dict)
