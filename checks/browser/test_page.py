@@ -89,11 +89,8 @@ def test_a_question_is_answered_within_two_clicks(page, clicks, place, answer):
     )
 
 
-@pytest.mark.parametrize(
-    "place", ["servers/agent-server/src/agent_server/_chat", "packages/run-log/src/run_log/view"]
-)
-def test_what_python_calls_hidden_is_shown_by_its_number(chromium, place):
-    source = (ROOT / place / "static/dom.js").read_text()
+def test_what_python_calls_hidden_is_shown_by_its_number(chromium):
+    source = (ROOT / "packages/run-log/src/run_log/view/shared/elements.js").read_text()
     page = chromium.new_page()
     shown = page.evaluate(
         """async (source) => {

@@ -151,8 +151,8 @@ def test_every_answer_forbids_what_the_page_does_not_need(tmp_path):
 def test_the_page_is_small_and_holds_no_script_of_its_own(tmp_path):
     page = ask(tmp_path, "")
     assert re.findall(r"<script(?![^>]*src=)|\son\w+=|style=", page.text) == []
-    static = Path(__file__).parents[1] / "src/run_log/view/static"
-    files = list(static.iterdir())
+    view = Path(__file__).parents[1] / "src/run_log/view"
+    files = [*view.glob("static/*"), *view.glob("shared/*")]
     assert sum(path.stat().st_size for path in files) < 150_000
     for path in files:
         assert ask(tmp_path, f"static/{path.name}").status_code == 200

@@ -22,7 +22,8 @@ async def test_everybody_gets_the_files_of_the_page_and_they_load_nothing_from_e
 ):
     async with client_of(_app(tmp_path, api_keys=keys)) as client:
         page = await client.get("/v1/chat", follow_redirects=True)
-        files = [await client.get(f"/v1/chat/static/{path.name}") for path in FILES.iterdir()]
+        names = [*(path.name for path in FILES.iterdir()), "elements.js", "base.css"]
+        files = [await client.get(f"/v1/chat/static/{name}") for name in names]
         models = await client.get("/v1/models")
 
     assert page.url.path == "/v1/chat/"

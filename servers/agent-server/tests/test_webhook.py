@@ -170,7 +170,7 @@ async def test_a_webhook_that_is_not_there_holds_no_run_up_and_is_told_later(dat
 
 async def test_a_webhook_that_does_not_answer_holds_no_run_up(database, monkeypatch):
     # Whatever waited for it would wait for longer than this test.
-    monkeypatch.setattr("agent_server._engine.webhook._ANSWER_SECONDS", 600)
+    monkeypatch.setattr("agent_server._engine.webhook_sender._ANSWER_SECONDS", 600)
     with Receiver() as receiver:
         receiver.answers.clear()
         async with engine(database, **receiver.settings) as runs:
@@ -193,7 +193,7 @@ async def test_a_webhook_that_never_comes_to_its_answer_holds_no_run_up(
     database, monkeypatch, caplog
 ):
     # Each is given up by itself: whatever was under way would be so for longer than this test.
-    monkeypatch.setattr("agent_server._engine.webhook._ANSWER_SECONDS", 600)
+    monkeypatch.setattr("agent_server._engine.webhook_sender._ANSWER_SECONDS", 600)
     early = b"HTTP/1.1 103 Early Hints\r\nlink: </a>; rel=preload\r\n\r\n"
     with Receiver(flood=early * 1_000) as receiver:
         async with engine(database, **receiver.settings) as runs:

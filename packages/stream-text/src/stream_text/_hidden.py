@@ -19,8 +19,7 @@ def is_hidden(character: str) -> bool:
     Those are control, zero-width and bidirectional characters, fillers, and spaces other than the usual ones.
 
     Line breaks and tabs are among them; whoever shows text of several lines lets those through. The pages that show
-    text of models ask the same by a regular expression (`_chat/static/dom.js` of agent-server, `view/static/dom.js` of
-    run-log).
+    text of models ask the same by a regular expression (`view/shared/elements.js` of run-log).
 
     Args:
         character: One character.

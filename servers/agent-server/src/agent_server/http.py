@@ -4,7 +4,7 @@ from ._app import build_app
 from ._http.access import find_tenant, require_start
 from ._http.bodies import build_model, read_json, read_model
 from ._http.parts import are_parts, read_content
-from ._http.problems import ProblemError, find_problems, refuse, refuse_field, to_problem
+from ._http.problems import ProblemError, refuse, refuse_field, to_problem
 from ._http.routes import find_runs, stream_events
 from ._http.schemas import check_schemas
 from ._http.server import Server
@@ -21,7 +21,6 @@ __all__ = [
     "build_frame",
     "build_model",
     "check_schemas",
-    "find_problems",
     "find_runs",
     "find_tenant",
     "read_content",

@@ -8,7 +8,7 @@ from ._engine.attempt import Attempt, Outcome, execute_run
 from ._engine.base import open_base
 from ._engine.step_try import RunFacts, StepLostError, StepTry
 from ._store import apart, failures
-from ._store.answers import find_problems
+from ._store.answers import find_answer_problems
 from ._store.apart import Telling, Try
 from ._store.errors import NO_DATABASE, StorageError
 from ._store.fault_log import FaultLog, OnceAMinute
@@ -37,7 +37,7 @@ __all__ = [
     "Try",
     "execute_run",
     "failures",
-    "find_problems",
+    "find_answer_problems",
     "open_store",
 ]
 

@@ -37,7 +37,7 @@ from agent_server.runs import (
     Statistics,
     WaitingFor,
 )
-from agent_server.store import RunStore, Standing, find_problems
+from agent_server.store import RunStore, Standing, find_answer_problems
 
 from ._messages import Answer
 from ._names import AGENT_RUN, ANSWER, WHOLE_RUN, queue_of
@@ -208,7 +208,7 @@ class TemporalRuns(RunService):
         """Give a workflow an answer, and return whether that is new; None if the workflow does not know yet that it waits for it."""
         self.check_answer(run, new)
         waits = cast("WaitingFor", run.waiting_for)
-        if problems := find_problems(waits.request, new.answer):
+        if problems := find_answer_problems(waits.request, new.answer):
             raise RequestRefusedError(*problems)
         answer = Answer.of(run.run_id, tenant, new)
         try:

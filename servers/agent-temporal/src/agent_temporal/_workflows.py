@@ -16,7 +16,7 @@ from temporalio.exceptions import ApplicationError, FailureError, is_cancelled_e
 
 from agent_server.executor import EventLimitError, RequestRefusedError, RunResult, Waiting
 from agent_server.runs import AnswerConflictError
-from agent_server.store import execute_run, failures, find_problems
+from agent_server.store import execute_run, failures, find_answer_problems
 
 from ._calls import execute, write
 from ._execution import WorkflowExecution, translate
@@ -71,7 +71,7 @@ class _Waiting:
         """Refuse an answer to something else, or one that is not complete."""
         if self._asked is None or self._asked.wait_id != given.wait_id:
             _refuse(AnswerConflictError(AnswerConflictError.OTHER_QUESTION))
-        if problems := find_problems(self._asked.to_request(), given.given.to_answer()):
+        if problems := find_answer_problems(self._asked.to_request(), given.given.to_answer()):
             _refuse(RequestRefusedError(*problems))
 
     def _ask(self, asked: Asked | None) -> None:

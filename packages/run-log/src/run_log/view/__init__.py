@@ -2,16 +2,19 @@
 
 from ._app import Again, RunAgain, create_app, create_pages
 from ._cli import main
+from ._files import HEADERS, answer_file
 from ._fixture import write_fixture
 from ._search import Hit, search_run, search_runs
 from ._server import ViewServer
 
 
 __all__ = [
+    "HEADERS",
     "Again",
     "Hit",
     "RunAgain",
     "ViewServer",
+    "answer_file",
     "create_app",
     "create_pages",
     "main",

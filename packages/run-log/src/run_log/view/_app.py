@@ -24,6 +24,7 @@ from stream_text import is_object
 
 from ._chain import RunChain, join_runs
 from ._compare import compare_runs
+from ._files import answer_file
 from ._fixture import write_fixture
 from ._guard import Guard, with_headers
 from ._index import RunIndex
@@ -35,12 +36,6 @@ from ._summaries import Summaries
 
 STATIC: Final = Path(__file__).with_name("static")
 
-_KINDS: Final = {
-    ".html": "text/html",
-    ".js": "text/javascript",
-    ".css": "text/css",
-    ".svg": "image/svg+xml",
-}
 _OPEN_RUNS: Final = 128  # indexes in memory, of the runs and parts of runs that were looked at last
 _MAX_ROUNDS: Final = 500
 _MAX_HITS: Final = 200
@@ -335,12 +330,10 @@ def _read_again(path: Path, body: bytes) -> RunAgain:
 
 
 def _serve(name: str) -> Response:
-    # The name comes out of an address. It is only compared, so that no path can be made of it.
-    kinds = {path.name: path for path in STATIC.iterdir()}
-    path = kinds.get(name)
-    if path is None:
+    answer = answer_file(name, STATIC)
+    if answer is None:
         raise HTTPException(404, "There is no such file.")
-    return Response(path.read_bytes(), media_type=_KINDS[path.suffix])
+    return answer
 
 
 def _describe(parts: Sequence[RunSummary]) -> dict[str, Any]:

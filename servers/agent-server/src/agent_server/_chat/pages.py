@@ -14,26 +14,10 @@ from starlette.routing import BaseRoute, Mount, Route
 
 from agent_server._http.problems import ProblemError, dump_json
 from agent_server.settings import ServerSettings
+from run_log.view import HEADERS, answer_file
 
 
 _STATIC: Final = Path(__file__).with_name("static")
-_KINDS: Final = {
-    ".html": "text/html",
-    ".js": "text/javascript",
-    ".css": "text/css",
-    ".svg": "image/svg+xml",
-}
-# As for the page of runs. Pictures are those that agents make, which come as data.
-_HEADERS: Final = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "no-store",
-    # A browser would look up the hosts of links that nobody follows.
-    "X-DNS-Prefetch-Control": "off",
-}
 
 
 def build_chat() -> Sequence[BaseRoute]:
@@ -62,12 +46,11 @@ def _answer_file(request: Request) -> Response:
 def _answer_about(request: Request) -> Response:
     settings: ServerSettings = request.app.state.settings
     about = {"has_keys": bool(settings.keys()), "has_run_logs": settings.run_logs is not None}
-    return Response(dump_json(about), headers=_HEADERS, media_type="application/json")
+    return Response(dump_json(about), headers=HEADERS, media_type="application/json")
 
 
 def _serve(name: str) -> Response:
-    # The name comes out of an address. It is only compared, so that no path can be made of it.
-    path = {path.name: path for path in _STATIC.iterdir()}.get(name)
-    if path is None:
+    answer = answer_file(name, _STATIC)
+    if answer is None:
         raise ProblemError(404, "There is no such file.")
-    return Response(path.read_bytes(), headers=_HEADERS, media_type=_KINDS[path.suffix])
+    return answer

@@ -26,7 +26,7 @@ from .parts import Parts
 from .reading import Readers
 from .statistics import Tallies
 from .underway import Underway
-from .webhook import WebhookSender
+from .webhook_sender import WebhookSender
 
 
 _logger = logging.getLogger("agent_server")

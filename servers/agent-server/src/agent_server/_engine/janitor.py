@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from agent_server._store import apart, housekeeping, webhooks
+from agent_server._store import apart, housekeeping, webhook_messages
 from agent_server._store.fault_log import FaultLog
 from agent_server._store.servers import TABLES
 from agent_server._store.sessions import lift_limits
@@ -85,11 +85,13 @@ class Janitor:
 
     async def _drop_messages(self) -> None:
         dropped = 0
-        while found := await self._maintain(webhooks.drop_some):
+        while found := await self._maintain(webhook_messages.drop_some):
             dropped += found
             await self._pause()
         if dropped:
-            _logger.warning("webhook: %d messages were dropped: %s", dropped, webhooks.LIMITS)
+            _logger.warning(
+                "webhook: %d messages were dropped: %s", dropped, webhook_messages.LIMITS
+            )
 
     async def _maintain[**Arguments, Result](
         self,

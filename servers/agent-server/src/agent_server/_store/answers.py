@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from agent_server.executor import InputAnswer, InputRequest, Problem
 
 
-def find_problems(asked: InputRequest, given: InputAnswer) -> list[Problem]:
+def find_answer_problems(asked: InputRequest, given: InputAnswer) -> list[Problem]:
     """Return what is missing in an answer, and what it has that nobody asked for."""
     problems = [
         *_compare("approvals", {one.call_id for one in asked.approvals}, given.approvals),

@@ -14,7 +14,7 @@ from .records import Event, dump_events
 from .schema import events, marks, runs, steps
 from .signals import EMITTED
 from .steering import IS_TOLD, MOST, read_told
-from .webhooks import notify
+from .webhook_messages import notify
 from .writer import Write
 
 

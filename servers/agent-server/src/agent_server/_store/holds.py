@@ -18,7 +18,7 @@ from .clock import clock
 from .endings import RunEnding, cancelled, end_idle, forget_steps, write_end, write_events
 from .records import Event, decrypt_text, dump_events
 from .schema import runs, steps
-from .webhooks import notify
+from .webhook_messages import notify
 from .writer import Write
 
 

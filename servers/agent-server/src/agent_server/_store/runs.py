@@ -28,7 +28,7 @@ from agent_server.settings import ServerSettings
 from stream_text import LARGE_TEXT, dump_json
 
 from . import endings
-from .answers import find_problems
+from .answers import find_answer_problems
 from .clock import clock
 from .encryption import Encryption
 from .housekeeping import delete_runs
@@ -261,7 +261,7 @@ class RunRepository:
         waiting_for = load_wait(row, self.encryption)
         if waiting_for is None or waiting_for.wait_id != new.wait_id:
             return AnswerConflictError(AnswerConflictError.OTHER_QUESTION)
-        if problems := find_problems(waiting_for.request, new.answer):
+        if problems := find_answer_problems(waiting_for.request, new.answer):
             return RequestRefusedError(*problems)
         told = {"wait_id": new.wait_id, **new.answer.to_dict(), "key": new.key}
         event = Event.emit(row.last_event + 1, "run_answered", told)

@@ -15,9 +15,9 @@ from collections.abc import Mapping
 import httpcore
 import httpx
 
-from agent_server._store import webhooks
+from agent_server._store import webhook_messages
 from agent_server._store.fault_log import FaultLog, OnceAMinute
-from agent_server._store.webhooks import Message
+from agent_server._store.webhook_messages import Message
 from agent_server.settings import Webhook
 
 from .parts import Parts
@@ -79,7 +79,9 @@ class WebhookSender:
             await asyncio.gather(*late, return_exceptions=True)
 
     async def _claim(self, free: int, tls: ssl.SSLContext) -> None:
-        claimed = await self._writer.submit(webhooks.claim_messages, self._executor, limit=free)
+        claimed = await self._writer.submit(
+            webhook_messages.claim_messages, self._executor, limit=free
+        )
         for message in claimed:
             task = asyncio.create_task(self._send(message, tls), name=f"webhook {message.id}")
             self._tasks.add(task)
@@ -97,9 +99,11 @@ class WebhookSender:
         except Exception as error:  # noqa: BLE001 - whatever it is, a later try may succeed
             fault = _tell(error)
         if fault is None:
-            self._writer.submit(webhooks.delete_message, message)
+            self._writer.submit(webhook_messages.delete_message, message)
         else:
-            self._writer.submit(webhooks.put_off, message, seconds=_pause_seconds(message.tries))
+            self._writer.submit(
+                webhook_messages.put_off, message, seconds=_pause_seconds(message.tries)
+            )
             self._complain(fault)
 
     async def _post(self, message: Message, tls: ssl.SSLContext) -> int:
