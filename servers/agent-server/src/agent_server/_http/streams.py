@@ -221,15 +221,25 @@ class EventStream(Response):
     async def _send_frames(self, leaving: asyncio.Task[None]) -> None:
         async with aclosing(self._frames) as frames:
             async for size, build in frames:
+                if size <= PIECE_BYTES:
+                    # Nearly always, for each of a thousand watchers: little is not counted.
+                    await self._send(build())
+                    continue
                 async with self._unread.holding(self._tenant, size, waits=True):
                     # Its client may have gone while it waited, and many others with it.
-                    if not leaving.done() and (data := build()):
-                        await self._send(data)
+                    if not leaving.done():
+                        await self._send(build())
 
     async def _send(self, data: bytes) -> None:
-        async with self._sending:
-            for first in range(0, len(data), PIECE_BYTES):
-                await self._write(data[first : first + PIECE_BYTES])
+        if not data:
+            return  # Its events are not shown.
+        if len(data) <= PIECE_BYTES and not self._sending.locked():
+            # What is written meanwhile, a comment, stands before all of it or behind.
+            await self._write(data)
+        else:
+            async with self._sending:
+                for first in range(0, len(data), PIECE_BYTES):
+                    await self._write(data[first : first + PIECE_BYTES])
         self._sent_at = asyncio.get_running_loop().time()
 
 
