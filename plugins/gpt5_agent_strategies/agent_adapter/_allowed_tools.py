@@ -1,11 +1,12 @@
 """The tools that a run may call, as the agent node names them and as a model's parameter takes them."""
 
 import json
-from collections.abc import Collection, Mapping
-from typing import Any, cast
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from agent_loop import CallModel
 from agent_tooling import Tool
+from stream_text import is_list
 
 from ._errors import ParameterError
 from ._model import Model
@@ -31,13 +32,10 @@ def read_allowed_tools(value: object) -> tuple[str, ...] | None:
         value = [value]
     if value is None:
         return None
-    names = cast("list[object]", value) if isinstance(value, list) else [value]
+    names: Sequence[Any] = value if is_list(value) else [value]
     if any(not isinstance(name, str | None) for name in names):
         raise ParameterError(_FIELD, "names of tools: a list, a JSON list, or one a line", value)
-    return (
-        tuple(name.strip() for name in cast("list[str | None]", names) if name and name.strip())
-        or None
-    )
+    return tuple(name.strip() for name in names if name and name.strip()) or None
 
 
 def parse_json(text: str, field: str) -> Any:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
 from dify_plugin.entities.agent import AgentInvokeMessage
 from dify_plugin.entities.provider_config import LogMetadata
@@ -19,7 +19,7 @@ from agent_loop import (
 )
 from agent_tooling import parse_tool_arguments
 from dify_plugin_kit.error_texts import to_plain_text
-from stream_text import read_member, redact_log_data
+from stream_text import is_list, is_object, read_member, redact_log_data
 
 from ._open_questions import Question, UserAnswer
 from ._plugin_log import log_failure
@@ -263,11 +263,9 @@ def _to_time(seconds: float) -> str:
 def _server_calls(body: object) -> list[dict[str, Any]]:
     """Return the calls that the model's server has run itself: code, logs, searches, and images without their bytes."""
     items = read_member(body, "responses_output")
-    listed = cast("list[object]", items) if isinstance(items, list) else []
-    calls = [cast("dict[str, Any]", item) for item in listed if isinstance(item, dict)]
     return [
         {key: value for key, value in call.items() if key not in ("id", "result")}
-        for call in calls
+        for call in filter(is_object, items if is_list(items) else ())
         if str(call.get("type")).endswith("_call") and call["type"] not in _OWN_CALLS
     ][:_MAX_LISTED]
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from dify_plugin.file.constants import DIFY_FILE_IDENTITY
 from dify_plugin.file.file import File
 
 from agent_tooling import mime_type_of
-from stream_text import render_omission
+from stream_text import is_list, is_object, render_omission
 
 from ._fetch import MAX_FILE_BYTES, Fetched, fetch_all
 from ._files_at_hand import FilesAtHand
@@ -78,7 +78,7 @@ class GivenFiles:
 
         If it is unset, it may be missing, None, a list of None, or an empty list or text.
         """
-        items = cast("list[object]", raw) if isinstance(raw, list) else [raw]
+        items = raw if is_list(raw) else [raw]
         given = [item for item in items if item not in (None, "", {}, [])]
         read = [_describe(item) for item in given]
         described = [item for item in read if item is not None]
@@ -105,12 +105,9 @@ def _describe(item: object) -> dict[str, Any] | None:
     """Return Dify's description of a file; None if the value is not a file."""
     if isinstance(item, File):
         return item.model_dump(mode="json")
-    if not isinstance(item, Mapping):
+    if not is_object(item) or not isinstance(item.get("url"), str):
         return None
-    members = dict(cast("Mapping[str, Any]", item))
-    if not isinstance(members.get("url"), str):
-        return None
-    return {"dify_model_identity": DIFY_FILE_IDENTITY, **members}
+    return {"dify_model_identity": DIFY_FILE_IDENTITY, **item}
 
 
 def _size(described: Mapping[str, Any]) -> int:

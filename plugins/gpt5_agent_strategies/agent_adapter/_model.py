@@ -3,7 +3,7 @@
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from dify_plugin.core.runtime import Session
 from dify_plugin.entities.model.llm import LLMModelConfig, LLMResultChunk
@@ -16,7 +16,7 @@ from dify_plugin.entities.model.message import (
 )
 
 from agent_loop import ModelDelta, ToolCallFragment
-from stream_text import read_member
+from stream_text import is_list, is_object, read_member
 
 from ._answer_files import read_answer_file
 from ._errors import AnswerTooLargeError, ParameterError
@@ -68,20 +68,19 @@ class Model:
         Raises:
             ParameterError: If it names no model, or a part of it has an unexpected shape.
         """
-        if not isinstance(raw, Mapping):
+        if not is_object(raw):
             raise ParameterError(field, "a model with provider and name", raw)
-        fields = cast("Mapping[str, Any]", raw)
-        provider, name = fields.get("provider"), fields.get("model")
+        provider, name = raw.get("provider"), raw.get("model")
         if not isinstance(provider, str) or not isinstance(name, str) or not provider or not name:
             raise ParameterError(field, "a model with provider and name", raw)
-        entity = _read_object(fields.get("entity"), f"{field}.entity")
+        entity = _read_object(raw.get("entity"), f"{field}.entity")
         rules = _read_rules(entity, field)
         return cls(
             provider=provider,
             name=name,
-            mode=str(fields.get("mode") or "chat"),
+            mode=str(raw.get("mode") or "chat"),
             completion_params=_read_object(
-                fields.get("completion_params"), f"{field}.completion_params"
+                raw.get("completion_params"), f"{field}.completion_params"
             ),
             features=_read_features(entity, field) if entity else None,
             parameter_names=frozenset(rules) if entity else None,
@@ -90,7 +89,7 @@ class Model:
             # An entity without the key says nothing about prices.
             is_unpriced="pricing" in entity and not entity["pricing"],
             history=_read_list(
-                fields.get("history_prompt_messages"), f"{field}.history_prompt_messages"
+                raw.get("history_prompt_messages"), f"{field}.history_prompt_messages"
             ),
         )
 
@@ -170,15 +169,19 @@ def _measure(delta: ModelDelta) -> int:
 
 
 def _read_object(value: object, field: str) -> Mapping[str, Any]:
-    if value is not None and not isinstance(value, Mapping):
+    if value is None:
+        return {}
+    if not is_object(value):
         raise ParameterError(field, "an object", value)
-    return cast("Mapping[str, Any]", value or {})
+    return value
 
 
 def _read_list(value: object, field: str) -> tuple[Any, ...]:
-    if value is not None and not isinstance(value, list):
+    if value is None:
+        return ()
+    if not is_list(value):
         raise ParameterError(field, "a list", value)
-    return tuple(cast("list[Any]", value or []))
+    return tuple(value)
 
 
 def _read_features(entity: Mapping[str, Any], field: str) -> frozenset[str]:
@@ -208,7 +211,7 @@ def _takes_schema(rules: Mapping[str, Mapping[str, Any]]) -> bool:
 
 def _read_stop(value: object) -> list[str] | None:
     value = [value] if isinstance(value, str) and value else value
-    return [str(word) for word in cast("list[object]", value)] if isinstance(value, list) else None
+    return list(map(str, value)) if is_list(value) else None
 
 
 def to_deltas(chunk: LLMResultChunk) -> Iterator[ModelDelta]:
@@ -216,7 +219,7 @@ def to_deltas(chunk: LLMResultChunk) -> Iterator[ModelDelta]:
 
     A chunk is one piece: its tool calls come with its first text, so that they are known for all its texts.
     """
-    message = cast("AssistantPromptMessage | None", chunk.delta.message) or AssistantPromptMessage()
+    message = chunk.delta.message or AssistantPromptMessage()
     [(text, phase), *others] = _read_texts(message) or [("", None)]
     body = _read_opaque(message)
     usage = to_usage(chunk.delta.usage, cached_tokens(body)) if chunk.delta.usage else None
@@ -254,7 +257,7 @@ def _read_texts(message: AssistantPromptMessage) -> list[tuple[str, str | None]]
 
 
 def _read_phase(body: object) -> str | None:
-    phase = cast("Mapping[str, Any]", body).get("phase") if isinstance(body, Mapping) else None
+    phase = body.get("phase") if is_object(body) else None
     return phase if isinstance(phase, str) else None
 
 
@@ -272,8 +275,7 @@ def _read_opaque(message: AssistantPromptMessage) -> object:
 
 
 def _is_payload(body: object) -> bool:
-    is_phase = isinstance(body, Mapping) and set(cast("Mapping[str, Any]", body)) == {"phase"}
-    return body is not None and not is_phase
+    return body is not None and not (is_object(body) and set(body) == {"phase"})
 
 
 _OUTPUT_RULES = ("max_output_tokens", "max_tokens", "max_completion_tokens")

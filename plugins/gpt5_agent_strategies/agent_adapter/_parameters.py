@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal, InvalidOperation
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from agent_loop import Budgets
 from agent_policy import check_overrides
 from agent_tooling import AnswerSchema, ApprovalRules, DeclarationError
+from stream_text import is_list, is_object
 
 from ._allowed_tools import parse_json, read_allowed_tools
 from ._answer_schema import read_answer_schema
@@ -138,24 +139,24 @@ def _read_text(raw: Mapping[str, Any], field: str) -> str:
 def _read_overrides(value: object) -> str | Mapping[str, object] | None:
     if value is None or isinstance(value, str):
         return value
-    if isinstance(value, Mapping):
-        return cast("Mapping[str, object]", value)
+    if is_object(value):
+        return value
     raise ParameterError("prompt_policy_overrides", "text or a JSON object", value)
 
 
 def _read_tools(value: object) -> Sequence[Any]:
     if value is None:
         return ()
-    if not isinstance(value, list):
+    if not is_list(value):
         raise ParameterError("tools", "a list of tools", value)
-    return cast("list[Any]", value)
+    return value
 
 
-def _read_iterations(value: object) -> int:
+def _read_iterations(value: Any) -> int:
     """Read a count, which may be text; use the default if it is not a number, and the nearest limit if it is out of range."""
     try:
         # Through a float, for texts such as "6.0".
-        iterations = int(float(cast("str", value)))
+        iterations = int(float(value))
     except (TypeError, ValueError, OverflowError):
         return _DEFAULT_ITERATIONS
     return min(max(iterations, 1), _MAXIMUM_ITERATIONS)

@@ -4,7 +4,7 @@ import base64
 import mimetypes
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import Any, cast
+from typing import Any
 
 from dify_plugin.entities.model.message import (
     AudioPromptMessageContent,
@@ -18,7 +18,7 @@ from dify_plugin.entities.model.message import (
 
 from agent_loop import Message
 from agent_tooling import FILE_FEATURES
-from stream_text import render_omission
+from stream_text import read_member, render_omission
 
 from ._files_at_hand import FilesAtHand
 from ._model import Model
@@ -109,7 +109,7 @@ def read_part(part: PromptMessageContent, model: Model, at_hand: FilesAtHand) ->
     if isinstance(part, TextPromptMessageContent):
         body = {} if part.opaque_body is None else {"opaque_body": part.opaque_body}
         return {**text_part(part.data), **body}
-    kind = str(cast("Any", part).type)
+    kind = str(read_member(part, "type"))
     members = {**part.model_dump(mode="json", exclude_none=True), "type": kind}
     if at_hand.are_offered and (members.get("base64_data") or members.get("url")):
         members["filename"] = _put_at_hand(members, at_hand)

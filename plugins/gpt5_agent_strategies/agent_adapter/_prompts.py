@@ -1,8 +1,7 @@
 """Translating Dify's prompt messages and the messages of a run both ways."""
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from dify_plugin.entities.model.message import (
     AssistantPromptMessage,
@@ -106,18 +105,18 @@ def _to_message(prompt: PromptMessage, model: Model, at_hand: FilesAtHand) -> Me
     )
 
 
-def _is_stray_result(raw: object) -> bool:
+def _is_stray_result(raw: Any) -> bool:
     """Return whether this is a tool result without its call, which models refuse."""
     match raw:
-        case {"role": "tool"}:
-            return not cast("Mapping[str, Any]", raw).get("tool_call_id")
+        case {"role": "tool", **rest}:
+            return not rest.get("tool_call_id")
         case _:
             return False
 
 
-def _read_prompt(raw: object, index: int) -> PromptMessage:
+def _read_prompt(raw: Any, index: int) -> PromptMessage:
     try:
-        return ensure_prompt_message(cast("PromptMessage", raw))
+        return ensure_prompt_message(raw)
     except (TypeError, ValueError) as error:
         field = f"model.history_prompt_messages[{index}]"
         raise ParameterError(field, "a prompt message with role and content", raw) from error

@@ -1,9 +1,8 @@
 """Values of tool settings that must not appear in errors, logs or traces."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
 
-from stream_text import KnownSecrets, is_secret_setting
+from stream_text import KnownSecrets, is_list, is_object, is_secret_setting
 
 
 # Shorter values are words such as "true" or "eu-1", unless their parameter is a secret by its type
@@ -14,21 +13,19 @@ _MAX_LINES = 200
 
 def find_secrets(tools: object) -> KnownSecrets:
     """Return the values of all parameters that are hidden from the model, even those of tools that cannot be read."""
-    tools = cast("list[object]", tools) if isinstance(tools, list) else []
-    return KnownSecrets((text for tool in tools for text in _find_hidden(tool)), shortest=1)
+    several = tools if is_list(tools) else ()
+    return KnownSecrets((text for tool in several for text in _find_hidden(tool)), shortest=1)
 
 
 def _find_hidden(tool: object) -> Iterator[str]:
-    if not isinstance(tool, Mapping):
+    if not is_object(tool):
         return
-    fields = cast("Mapping[str, Any]", tool)
-    declared = fields.get("parameters")
+    declared = tool.get("parameters")
     parameters = {
         str(parameter.get("name")): parameter
-        for parameter in (cast("list[Any]", declared) if isinstance(declared, list) else [])
-        if isinstance(parameter, Mapping)
+        for parameter in filter(is_object, declared if is_list(declared) else ())
     }
-    configured = fields.get("runtime_parameters")
+    configured = tool.get("runtime_parameters")
     values = [(name, parameter.get("default")) for name, parameter in parameters.items()]
     values += configured.items() if isinstance(configured, Mapping) else [("", configured)]
     for name, value in values:
@@ -44,10 +41,10 @@ def _find_texts(value: object, *, shortest: int) -> Iterator[str]:
     waiting: list[object] = [value]
     while waiting:
         item = waiting.pop()
-        if isinstance(item, Mapping):
-            waiting += cast("Mapping[str, object]", item).values()
-        elif isinstance(item, list):
-            waiting += cast("list[object]", item)
+        if is_object(item):
+            waiting += item.values()
+        elif is_list(item):
+            waiting += item
         elif item is not None and not isinstance(item, bool):
             lines = str(item).splitlines()[:_MAX_LINES]
             # A short line of a longer value, such as a bracket, stands in other texts by chance.

@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from dify_plugin.entities.invoke_message import InvokeMessage
 from pydantic import ValidationError
 
-from stream_text import parse_json
+from stream_text import is_list, is_object, parse_json
 
 
 Resource = InvokeMessage.RetrieverResourceMessage.RetrieverResource
@@ -34,8 +34,8 @@ def build_resources(context: object) -> list[Resource]:
 def _to_pieces(context: object) -> list[Any]:
     if isinstance(context, str):
         return _to_text_pieces(context)
-    if isinstance(context, list):
-        return cast("list[Any]", context)
+    if is_list(context):
+        return list(context)
     return [] if context is None else [context]
 
 
@@ -50,15 +50,15 @@ def _to_text_pieces(text: str) -> list[Any]:
 
 
 def _to_resource(piece: object) -> Resource | None:
-    if isinstance(piece, Mapping):
-        return _to_cited(cast("Mapping[str, Any]", piece))
+    if is_object(piece):
+        return _to_cited(piece)
     content = "" if piece is None else str(piece)
     return Resource(content=content) if content.strip() else None
 
 
 def _to_cited(piece: Mapping[str, Any]) -> Resource | None:
     metadata = piece.get("metadata")
-    facts = cast("Mapping[str, Any]", metadata) if isinstance(metadata, Mapping) else piece
+    facts = metadata if is_object(metadata) else piece
     fields = {
         name: facts.get(_METADATA_NAMES.get(name, name), facts.get(name))
         for name in Resource.model_fields

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Generator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from dify_plugin.core.runtime import Session
 from dify_plugin.entities.model.message import PromptMessageTool
@@ -182,10 +182,10 @@ def _find_fixed(raw: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _find_problem(raw: object) -> str | None:
+def _find_problem(raw: Any) -> str | None:
     """Return why a tool cannot be used, or None."""
     try:
-        ToolIdentity.from_raw(cast("Mapping[str, Any]", raw))
+        ToolIdentity.from_raw(raw)
         # Only the declaration is tried; `print` stands for a function that is never called.
         Tool.from_declaration(raw, print)
     except (ToolingError, AttributeError, KeyError, TypeError, ValueError) as error:

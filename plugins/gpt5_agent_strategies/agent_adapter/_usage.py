@@ -1,14 +1,14 @@
 """The usage of a run: tokens, prices, budgets and the prompt cache, with Dify's names and with those of a run."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any
 
 from dify_plugin.entities.model.llm import LLMUsage
 from dify_plugin.entities.provider_config import LogMetadata
 
 from agent_loop import BudgetUse, Finished, Usage
-from stream_text import read_member
+from stream_text import is_object, read_member
 
 
 _MAX_CURRENCY_CHARACTERS = 16
@@ -96,7 +96,7 @@ def build_execution_metadata(finished: Finished) -> dict[str, Any]:
 def read_prompt_cache(body: object) -> dict[str, int | str]:
     """Return the prompt cache's figures of a call, and what broke the cache, if something did; empty if the answer's opaque body has none."""
     reported = read_member(body, "prompt_cache")
-    figures = cast("dict[str, object]", reported) if isinstance(reported, dict) else {}
+    figures: Mapping[str, object] = reported if is_object(reported) else {}
     found = ((name, figures.get(field)) for field, name in _FIGURES.items())
     return {name: value for name, value in found if isinstance(value, int | str)}
 
