@@ -1,7 +1,6 @@
 """A support agent: four tools, turns that survive a restart, a person's approval, budgets, Ctrl-C, and a typed ticket at the end.
 
-`OPENAI_API_KEY=... APPROVAL_KEY=... python support_agent.py`, a line for each turn, Ctrl-D for the ticket. `support.db`
-keeps the conversation and a refund that waits.
+`OPENAI_API_KEY=... APPROVAL_KEY=... python support_agent.py`, a line for each turn, Ctrl-D for the ticket. All is in `support.db`.
 """
 
 import os
