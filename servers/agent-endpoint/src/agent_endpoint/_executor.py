@@ -202,22 +202,27 @@ class AgentExecutor:
 
     def _begin(self, run: Execution, *, is_last: bool) -> "_Begun":
         request, state = read_request(run.request), _State.of(run.resumption)
-        agent = self._build(run.agent, request, state)
         # What is played in many places at a time is told in none of them.
-        if not run.is_apart:
-            agent = agent.with_(log=self._feeds.open(run, own=agent.log))
+        own = self._agents[run.agent].log
+        log = {} if run.is_apart else {"log": self._feeds.open(run, own=own)}
+        agent = self._build(run.agent, request, state, **log)
         conversation = None
         if run.resumption is None:
             conversation = list(request.iter_messages(is_last=is_last))
         functions = {tool.name for tool in request.tools}
         return _Begun(agent=agent, state=state, functions=functions, conversation=conversation)
 
-    def _build(self, name: str, request: AgentRequest, state: "_State") -> Agent[Any, Any]:
-        agent = request.build_agent(self._agents[name], state.results, is_checked=True)
-        return agent.with_(
+    def _build(
+        self, name: str, request: AgentRequest, state: "_State", **changes: Any
+    ) -> Agent[Any, Any]:
+        return request.build_agent(
+            self._agents[name],
+            state.results,
+            is_checked=True,
             snapshot_key=_SNAPSHOT_KEY,
             snapshot_seconds=_SNAPSHOT_SECONDS,
             emit_reasoning=True,
+            **changes,
         )
 
 

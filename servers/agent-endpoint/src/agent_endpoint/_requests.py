@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
-from typing import Annotated, Any, Final, cast
+from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -14,7 +14,7 @@ from agent_loop import Role, ToolCall, load_messages
 from agent_server.executor import JsonObject, RequestRefusedError
 from agent_server.http import are_parts, build_model, read_content, refuse
 from agent_tooling import Context, DeclarationError, Tool
-from stream_text import dump_json, read_member
+from stream_text import dump_json, is_object, read_member
 
 
 # JSON may escape half of a character, so clients and models can say one.
@@ -116,7 +116,12 @@ class AgentRequest(BaseModel):
             yield from _join_calls(_iter_messages(self.input, is_last=is_last))
 
     def build_agent(
-        self, agent: Agent[Any, Any], results: Mapping[str, Any], *, is_checked: bool = False
+        self,
+        agent: Agent[Any, Any],
+        results: Mapping[str, Any],
+        *,
+        is_checked: bool = False,
+        **changes: Any,
     ) -> Agent[Any, Any]:
         """Return the agent as this request has it: with the client's instructions and functions.
 
@@ -124,6 +129,7 @@ class AgentRequest(BaseModel):
             agent: The agent.
             results: The results of calls of the client's functions, by their ids.
             is_checked: Whether it was built before, when the request was taken.
+            changes: What else is to be different.
 
         Raises:
             RequestRefusedError: If a function is none, or has a name that is taken.
@@ -140,7 +146,8 @@ class AgentRequest(BaseModel):
                 # Without what it has found, which is of the request.
                 wanted = str(error).partition(", got ")[0]
                 raise refuse(f"tools[{index}]", f"expected a function: {wanted}") from None
-        changes: dict[str, Any] = {"tools": [*agent.tools, *tools]} if tools else {}
+        if tools:
+            changes["tools"] = [*agent.tools, *tools]
         if self.instructions:
             changes["instruction"] = "\n\n".join(
                 filter(None, (agent.instruction, self.instructions))
@@ -178,12 +185,12 @@ def _iter_messages(items: list[Any], *, is_last: bool) -> Iterator[Message]:
         at = f"input[{index}]"
         if is_last:
             items[index] = None
-        if not isinstance(item, dict):
+        if not is_object(item):
             raise refuse(at, "expected an object")
-        yield from _read_item(cast("JsonObject", item), at)
+        yield from _read_item(item, at)
 
 
-def _read_item(item: JsonObject, at: str) -> Iterator[Message]:
+def _read_item(item: Mapping[str, Any], at: str) -> Iterator[Message]:
     match item.get("type", "message"):
         case "message":
             yield _read_message(item, at)
@@ -203,7 +210,7 @@ def _read_item(item: JsonObject, at: str) -> Iterator[Message]:
             raise refuse(f"{at}.type", "expected a kind of item that agents take")
 
 
-def _read_message(item: JsonObject, at: str) -> Message:
+def _read_message(item: Mapping[str, Any], at: str) -> Message:
     role = item.get("role")
     if not isinstance(role, str) or role not in _ROLES:
         raise refuse(f"{at}.role", f"expected one of {', '.join(_ROLES)}")
@@ -219,7 +226,7 @@ def _read_content(value: Any, at: str) -> str | tuple[JsonObject, ...]:
     return "\n".join(texts) if len(texts) == len(content) else tuple(content)
 
 
-def _build_call(item: JsonObject, call_id: str, at: str) -> Message:
+def _build_call(item: Mapping[str, Any], call_id: str, at: str) -> Message:
     name, arguments = (_read_text(item, one, at) for one in ("name", "arguments"))
     call = ToolCall(call_id=call_id, name=name, arguments=arguments)
     return Message(role="assistant", tool_calls=(call,))
@@ -262,7 +269,7 @@ def _join_round(calls: Sequence[Message], results: Sequence[Message]) -> Iterato
     yield from results
 
 
-def _read_text(item: JsonObject, name: str, at: str) -> str:
+def _read_text(item: Mapping[str, Any], name: str, at: str) -> str:
     value = item.get(name)
     if not isinstance(value, str):
         raise refuse(f"{at}.{name}", "expected a text")

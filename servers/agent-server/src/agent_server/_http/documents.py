@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
-from typing import Annotated, Any, Final, Literal, cast
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
     BaseModel,
@@ -19,7 +19,7 @@ from pydantic import (
 
 from agent_server.executor import Approval, InputAnswer, RunResult
 from agent_server.runs import NewAnswer, Run, RunStatus, StoredEvent, WaitingFor
-from stream_text import LARGE_TEXT
+from stream_text import LARGE_TEXT, is_object
 
 from .problems import dump_json
 
@@ -36,7 +36,7 @@ type MetadataText = Annotated[str, StringConstraints(max_length=512)]
 
 def _validate_few(value: Any, *, most: int = _MAX_NAMES) -> Any:
     """Refuse too many names before any of them is validated: pydantic tells of each that is wrong, while no other thread can run."""
-    if isinstance(value, dict) and len(cast("dict[Any, Any]", value)) > most:
+    if is_object(value) and len(value) > most:
         raise ValueError(f"expected at most {most} names")
     return value  # pyright: ignore[reportUnknownVariableType] - any JSON
 

@@ -6,9 +6,10 @@ that are known to name nothing of the kind, and no other member of a client's pa
 Source: `types/responses/response_input_content_param.py` of openai 3.51.0.
 """
 
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from agent_server.executor import JsonObject
+from stream_text import is_list, is_object
 
 from .problems import refuse
 
@@ -36,20 +37,18 @@ def read_content(value: Any, at: str) -> str | list[JsonObject]:
     """
     if isinstance(value, str):
         return value
-    if not isinstance(value, list):
+    if not is_list(value):
         raise refuse(at, "expected a text, or a list of parts", code="invalid_type")
-    parts = cast("list[Any]", value)
-    return [_read_part(part, f"{at}[{index}]") for index, part in enumerate(parts)]
+    return [_read_part(part, f"{at}[{index}]") for index, part in enumerate(value)]
 
 
 def are_parts(value: Any) -> bool:
     """Return whether JSON is meant as content: a list of parts, each of a type that `read_content` knows."""
-    parts = cast("list[Any]", value) if isinstance(value, list) else []
-    return bool(parts) and all(_type_of(part) in _PART_TYPES for part in parts)
+    return is_list(value) and bool(value) and all(_type_of(part) in _PART_TYPES for part in value)
 
 
 def _type_of(value: Any) -> str:
-    kind: Any = cast("JsonObject", value).get("type") if isinstance(value, dict) else None
+    kind = value.get("type") if is_object(value) else None
     return kind if isinstance(kind, str) else ""
 
 

@@ -12,6 +12,7 @@ from agent_server._http.documents import Metadata
 from agent_server._http.problems import refuse
 from agent_server._http.schemas import check_schemas
 from agent_server.executor import JsonObject
+from stream_text import is_object
 
 from .fields import check_fields
 from .input_items import read_input
@@ -69,9 +70,9 @@ def read_creation(value: Any) -> Creation:
     Raises:
         RequestRefusedError: If a field is unknown, refused or wrong.
     """
-    if not isinstance(value, dict):
+    if not is_object(value):
         raise refuse("body", "expected an object", code="invalid_type")
-    given = {name: one for name, one in cast("JsonObject", value).items() if one is not None}
+    given: JsonObject = {name: one for name, one in value.items() if one is not None}
     check_fields(given)
     model = _read(given, "model", str)
     if not model or len(model) > _MAX_TEXT:
@@ -137,21 +138,17 @@ def _read_tools(given: JsonObject, model: str) -> Mapping[str, JsonObject]:
 
 def _is_own_server(tool: Any, model: str) -> bool:
     """Return whether a tool stands for the agent's own ones: some clients take approvals only from a server that they have named."""
-    if not isinstance(tool, dict):
+    if not is_object(tool) or not {*tool} <= {"type", "server_label", "require_approval"}:
         return False
-    named = cast("JsonObject", tool)
-    is_named_only = named.keys() <= {"type", "server_label", "require_approval"}
-    return is_named_only and (named.get("type"), named.get("server_label")) == ("mcp", model)
+    return (tool.get("type"), tool.get("server_label")) == ("mcp", model)
 
 
 def _read_tool(tool: Any, at: str) -> JsonObject:
-    if not isinstance(tool, dict):
+    if not is_object(tool):
         raise refuse(at, "expected an object", code="invalid_type")
     # What is null or false asks for nothing.
-    given = {
-        name: one
-        for name, one in cast("JsonObject", tool).items()
-        if one is not None and one is not False
+    given: JsonObject = {
+        name: one for name, one in tool.items() if one is not None and one is not False
     }
     if given.get("type") != "function":
         message = "expected `function`: the agent's own tools are on the server"

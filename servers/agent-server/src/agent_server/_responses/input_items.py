@@ -10,6 +10,7 @@ from agent_server._http.documents import MAX_REASON
 from agent_server._http.parts import read_content
 from agent_server._http.problems import refuse
 from agent_server.executor import JsonObject
+from stream_text import is_object
 
 
 type _Read = Callable[[Any, str], Any]
@@ -39,19 +40,18 @@ def read_item(value: Any, at: str) -> JsonObject:
     Raises:
         RequestRefusedError: If it is none that is taken.
     """
-    if not isinstance(value, dict):
+    if not is_object(value):
         raise refuse(at, "expected an object", code="invalid_type")
-    given = cast("JsonObject", value)
-    kind = given.get("type")
+    kind = value.get("type")
     if kind is None:
-        is_reference = "id" in given and given.keys() <= {"id", "type"}
+        is_reference = "id" in value and {*value} <= {"id", "type"}
         kind = "item_reference" if is_reference else "message"
     if not isinstance(kind, str) or kind not in _ITEMS:
         message = "expected a kind of item that agents take"
         raise refuse(f"{at}.type", message, code="unsupported_value")
     item: JsonObject = {"type": kind}
     for name, read in _ITEMS[kind].items():
-        one = read(given.get(name), f"{at}.{name}")
+        one = read(value.get(name), f"{at}.{name}")
         if one is not None:
             item[name] = one
     return item
@@ -102,7 +102,7 @@ def _read_error(value: Any, at: str) -> str | JsonObject | None:
     """Return the error of a call: a text, or its members that are texts beside its content."""
     if value is None or isinstance(value, str):
         return value
-    error = cast("JsonObject", _of_kind(dict, "a text or an object")(value, at))
+    error: JsonObject = _of_kind(dict, "a text or an object")(value, at)
     told: JsonObject = {
         name: _any_text(error.get(name), f"{at}.{name}") for name in ("type", "message")
     }
