@@ -231,16 +231,15 @@ class EventStream(Response):
                         await self._send(build())
 
     async def _send(self, data: bytes) -> None:
-        if not data:
-            return  # Its events are not shown.
-        if len(data) <= PIECE_BYTES and not self._sending.locked():
+        if 0 < len(data) <= PIECE_BYTES and not self._sending.locked():
             # What is written meanwhile, a comment, stands before all of it or behind.
             await self._write(data)
         else:
             async with self._sending:
                 for first in range(0, len(data), PIECE_BYTES):
                     await self._write(data[first : first + PIECE_BYTES])
-        self._sent_at = asyncio.get_running_loop().time()
+        # Events that are not shown leave the stream silent.
+        self._sent_at = asyncio.get_running_loop().time() if data else self._sent_at
 
 
 def _as_message(send: Send) -> WriteChunk:
