@@ -405,8 +405,9 @@ def test_recorded_streams_give_the_same_events_by_both_transports(transport: Tra
     playing: list[Event] = []
 
     def play(peer: Peer, _: Event) -> None:
-        peer.send(*playing)
-        if playing[-1]["type"] not in ENDS:
+        events = [*playing]  # The next may be playing once these have been sent.
+        peer.send(*events)
+        if events[-1]["type"] not in ENDS:
             peer.cut()
 
     heard: dict[str, dict[Path, object]] = {}

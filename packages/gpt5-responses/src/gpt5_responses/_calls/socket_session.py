@@ -270,8 +270,7 @@ class SocketSession:
             finally:
                 self._in_use.release()
 
-        response = SocketResponse(socket, begun, let_go)
-        return response.answer(client.connection.try_seconds)
+        return SocketResponse(socket, begun, let_go, client.connection.try_seconds).answer
 
     def _drop(self, client: FallbackClient) -> Steps[None]:
         """Close the socket, if there is one."""

@@ -176,52 +176,47 @@ class SocketResponse:
         socket: The WebSocket.
         begun: The messages that have been read already.
         let_go: Gives the socket back, with what has read the response.
+        seconds: How long a silence may last.
+
+    Attributes:
+        answer: The answer that it is the body of.
     """
 
     def __init__(
-        self, socket: WebSocket, begun: list[bytes], let_go: Callable[[Any], Steps[None]]
+        self,
+        socket: WebSocket,
+        begun: list[bytes],
+        let_go: Callable[[Any], Steps[None]],
+        seconds: float,
     ) -> None:
         self.extensions = {"network_stream": socket}
-        self._socket = socket
-        self._begun = begun
-        self._let_go = let_go
-        self._seconds = 0.0
-        self._reader: Any = None
-
-    def answer(self, seconds: float) -> HttpAnswer:
-        """Return the answer that it is the body of.
-
-        Args:
-            seconds: How long a silence may last.
-        """
-        of = self._socket.answer
+        self._socket, self._begun, self._let_go, self._seconds = socket, begun, let_go, seconds
+        of = socket.answer
         headers = {"content-type": "text/event-stream", "transfer-encoding": "chunked"}
-        self._seconds = seconds
-        self._answer = HttpAnswer(
+        self.answer = HttpAnswer(
             *(200, headers, self, of.connection, of.network, of.client_request_id),
             is_by_socket=True,
         )
-        return self._answer
 
     def iter_stream(self) -> Iterator[bytes]:
         """Yield the messages as they arrive, and a comment for what is none."""
         yield _as_stream(self._begun)
-        while not self._answer.reader.is_over:
+        while not self.answer.reader.is_over:
             yield _as_stream(play(self._socket.receive(self._seconds)))
 
     async def aiter_stream(self) -> AsyncIterator[bytes]:
         """Yield them as `iter_stream` does."""
         yield _as_stream(self._begun)
-        while not self._answer.reader.is_over:
+        while not self.answer.reader.is_over:
             yield _as_stream(await aplay(self._socket.receive(self._seconds)))
 
     def close(self) -> None:
         """Give the socket back."""
-        play(self._let_go(self._answer.reader))
+        play(self._let_go(self.answer.reader))
 
     async def aclose(self) -> None:
         """Give the socket back."""
-        await aplay(self._let_go(self._answer.reader))
+        await aplay(self._let_go(self.answer.reader))
 
 
 def open_socket(client: HttpClient, path: str, until: float) -> Steps[WebSocket]:
