@@ -6,10 +6,9 @@ A server that vanishes or is suspended inside a transaction holds locks that all
 import os
 import socket
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-import psycopg
 import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.engine.interfaces import ExceptionContext
@@ -18,6 +17,9 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from .errors import is_outage
 
+
+if TYPE_CHECKING:
+    import psycopg
 
 _PEER_SILENCE_SECONDS = 5
 
@@ -45,7 +47,7 @@ _SERVER_LIMITS = {
 _LIMIT = "; ".join(f"SET {name} = '{value}'" for name, value in _SERVER_LIMITS.items()).encode()
 
 
-def limit(connection: psycopg.Connection[Any]) -> None:  # pragma: no cover - nox -s postgresql
+def limit(connection: "psycopg.Connection[Any]") -> None:  # pragma: no cover - nox -s postgresql
     """Set PostgreSQL's time limits for a new session."""
     # Not by libpq's `options`, which connection poolers refuse.
     connection.execute(_LIMIT)
@@ -66,7 +68,7 @@ class Sessions:
     """
 
     def __init__(self) -> None:
-        self._connections = WeakSet[psycopg.Connection[Any]]()
+        self._connections = WeakSet["psycopg.Connection[Any]"]()
         self._outages = 0
 
     def follow(self, engine: sa.Engine) -> None:  # pragma: no cover - nox -s postgresql
@@ -77,6 +79,8 @@ class Sessions:
 
     def cut(self) -> None:  # pragma: no cover - nox -s postgresql
         """Break all connections, to end threads that wait for a silent database."""
+        import psycopg  # noqa: PLC0415 - slow to load, and SQLite does without
+
         for connection in list(self._connections):
             with (
                 suppress(OSError, psycopg.Error),
@@ -85,7 +89,7 @@ class Sessions:
                 line.shutdown(socket.SHUT_RDWR)
 
     def _begin(
-        self, connection: psycopg.Connection[Any], _record: object
+        self, connection: "psycopg.Connection[Any]", _record: object
     ) -> None:  # pragma: no cover - nox -s postgresql
         self._connections.add(connection)
         limit(connection)

@@ -23,7 +23,9 @@ class HistoryState(BaseModel):
         messages: Pydantic AI's messages, including reasoning and tool results.
     """
 
-    model_config = ConfigDict(extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
+    model_config = ConfigDict(
+        defer_build=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64"
+    )
 
     messages: list[ModelMessage] = Field(default_factory=list[ModelMessage], fail_fast=True)
 

@@ -22,7 +22,7 @@ class WaitingState(BaseModel):
         session_snapshot: The states of all layers, whatever the exit intents are.
     """
 
-    model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
+    model_config = ConfigDict(defer_build=True, ser_json_bytes="base64", val_json_bytes="base64")
 
     part: int = Field(ge=1)
     messages: list[ModelMessage] = Field(repr=False)

@@ -39,7 +39,7 @@ class ToolRecord(BaseModel):
         tools: The names of the tools that it makes available.
     """
 
-    model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
+    model_config = ConfigDict(defer_build=True, ser_json_bytes="base64", val_json_bytes="base64")
 
     outcome: Literal["returned", "retry", "failed"]
     error: str = ""

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 from pydantic_ai import DeferredToolResults, ModelResponse, ToolApproved, ToolDenied
 from pydantic_ai.messages import ToolCallPart
 
@@ -21,6 +21,8 @@ class _Stored(BaseModel):
         run: What the run goes on from.
         answers: The models' answers so far without their content, for their number, usage and prices.
     """
+
+    model_config = ConfigDict(defer_build=True)
 
     run: WaitingState
     answers: list[ModelResponse]
