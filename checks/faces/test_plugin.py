@@ -80,7 +80,7 @@ async def test_what_the_served_agent_thinks_and_does_itself_is_told(invoke):
 async def test_what_a_person_would_have_to_allow_is_told_and_not_done(invoke):
     """Dify has no place where a person could allow a call of its model's: docs/plugins/openai-gpt5-responses.md."""
     question = {"role": "user", "content": "Refund me."}
-    said = "The model asks for leave to call `payer.pay`"
+    said = "The model asks for approval to call `payer.pay`"
     told = await invoke("payer", question)
     assert said in "".join(texts(told))
     answer = {"role": "assistant", "content": "".join(texts(told))}

@@ -133,7 +133,7 @@ def test_a_call_ends_without_an_answer_or_progress(monkeypatch):
 
 def test_what_is_no_result_is_told():
     with McpServers(hostile("nonsense")) as servers:
-        assert "no result" in call(servers, "bad_t").error
+        assert "is not a result" in call(servers, "bad_t").error
 
 
 def test_a_list_that_changes_stays_and_is_told(caplog):

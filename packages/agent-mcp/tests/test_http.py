@@ -88,16 +88,19 @@ _TOLD = '{"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": "ME
     [
         (
             (401, "application/json", '{"error": "invalid_token", "error_description": "No one."}'),
-            "401 Unauthorized: No one.; expected `token`, or `headers`, of the server to hold what it takes",
+            "401 Unauthorized: No one.; expected a `token` or `headers` that the server accepts",
         ),
-        ((403, "text/plain", "Not\nyou"), "403 Forbidden: Not you; what `token` or `headers` hold"),
+        (
+            (403, "text/plain", "Not\nyou"),
+            "403 Forbidden: Not you; its `token` or `headers` do not",
+        ),
         (
             (429, "application/json", '{"detail": "Slow down"}', ("retry-after", "7")),
             "429 Too Many Requests: Slow down; it takes calls again after 7",
         ),
         (
             (401, "text/html", "", ("www-authenticate", 'Bearer error_description="Expired"')),
-            "401 Unauthorized: Expired; expected `token`",
+            "401 Unauthorized: Expired; expected a `token`",
         ),
         ((403, "application/problem+json", '{"title": "No seat"}'), "403 Forbidden: No seat;"),
         ((503, "text/html", "<p>Back soon</p>"), "503 Service Unavailable"),

@@ -118,7 +118,7 @@ def test_a_server_that_fails_ends_the_start_of_the_others():
 
 @pytest.mark.parametrize("how", ["no-mcp", "no-list"])
 def test_what_is_no_mcp_is_told(how):
-    with pytest.raises(McpError, match="'bad': it has answered with something that is no MCP"):
+    with pytest.raises(McpError, match="'bad': its answer is not MCP"):
         McpServers(hostile(how)).__enter__()
 
 

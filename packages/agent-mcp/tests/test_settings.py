@@ -63,7 +63,7 @@ def test_headers_that_no_request_could_carry_are_refused_and_not_shown(settings)
 
 def test_two_servers_of_one_name_are_refused():
     server = StdioServer("s", ["true"])
-    with pytest.raises(McpError, match="MCP servers: expected names of their own, got two 's'"):
+    with pytest.raises(McpError, match="MCP servers: expected distinct names, got two 's'"):
         McpServers(server, server)
 
 

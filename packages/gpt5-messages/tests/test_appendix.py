@@ -73,7 +73,7 @@ def test_leave_that_is_asked_for_is_told_and_not_given(arguments: str, with_argu
 
     (sentence,) = told(request)
     assert sentence.startswith(
-        f"The model asks for leave to call `gh.create_issue`{with_arguments}. Nobody can give it"
+        f"The model asks for approval to call `gh.create_issue`{with_arguments}. Nobody can approve it"
     )
 
 

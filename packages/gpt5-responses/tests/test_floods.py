@@ -123,7 +123,7 @@ def test_the_limit_of_a_whole_call_holds_for_calls_that_are_no_streams(
     pause: threading.Event, ask: Ask, opening: bytes, piece: bytes
 ) -> None:
     answer = dripping(opening, piece=piece, pause=pause, seconds=0.02)
-    named = r"in all \(OPENAI_GPT5_TOTAL_TIMEOUT_SECONDS\)"
+    named = r"time limit \(OPENAI_GPT5_TOTAL_TIMEOUT_SECONDS\)"
     with Wire(answer) as wire, pytest.raises(ConnectionTimeoutError, match=named):
         ask(config(wire, total_seconds=0.3, max_retries=5))
 

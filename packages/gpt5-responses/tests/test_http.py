@@ -554,7 +554,7 @@ def test_a_value_that_json_does_not_have_names_the_field(
     transport: Transport, fields: dict[str, object], field: str
 ) -> None:
     with Wire(stream(DONE)) as wire:
-        with pytest.raises(InvalidRequestError, match="nothing that JSON can hold") as caught:
+        with pytest.raises(InvalidRequestError, match="cannot be written as JSON") as caught:
             create(wire.connection(), {**REQUEST, **fields}, transport=transport)
         create(wire.connection(), {**REQUEST, "metadata": nested(199)}, transport=transport)
 

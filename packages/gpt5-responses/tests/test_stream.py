@@ -638,11 +638,11 @@ def test_a_refusing_model_is_an_answer_and_no_error(transport: Transport) -> Non
 @pytest.mark.parametrize(
     ("body", "told"),
     [
-        (b"[]", "JSON that is no object"),
-        (b"7", "JSON that is no object"),
-        (b"{broken", "something that is no JSON"),
-        (b"It works!", "something that is no JSON"),
-        (b"\xff", "something that is no JSON"),
+        (b"[]", "JSON that is not an object"),
+        (b"7", "JSON that is not an object"),
+        (b"{broken", "something other than JSON"),
+        (b"It works!", "something other than JSON"),
+        (b"\xff", "something other than JSON"),
         (b" ", "an empty body"),
         (b'[{"candidates": [{"content": {}}]}, {"candidates": []}]', "Gemini's generateContent"),
         (b'{"candidates": []}', "Gemini's generateContent"),

@@ -150,7 +150,7 @@ def test_each_is_left_out_alone_and_asked_for_no_more(
     assert server.asked == [BODY, without(BODY, path), without(BODY, path)]
     assert stream.left_out == (LEFT_OUT[path],)
     [line] = [record.getMessage() for record in caplog.records]
-    assert line.startswith("127.0.0.1 refused a request, which goes on without ")
+    assert line.startswith("127.0.0.1 refused a request, which is sent again without ")
     assert "without_" not in line
 
 
@@ -277,7 +277,7 @@ def test_of_include_only_the_refused_value_goes(
         None,
     ]
     [line] = [record.getMessage() for record in caplog.records]
-    assert line.endswith(f" goes on without what the answer was to include ({SOURCES}).")
+    assert line.endswith(f" is sent again without what the answer was to include ({SOURCES}).")
 
 
 def test_several_are_left_out_together_or_one_after_another(

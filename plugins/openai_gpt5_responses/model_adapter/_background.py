@@ -44,7 +44,7 @@ _NO_TURN = (
     "LLM node, lower reasoning_effort, or have the operator raise PLUGIN_MAX_EXECUTION_TIMEOUT."
 )
 _NOT_TAKEN = "The server did not accept the request within Dify's time limit for a call. Try again."
-_RESUMED = "This goes on with the answer above, after “{}”:"
+_RESUMED = "This continues the answer above, after “{}”:"
 _ANSWERED_LATE = "This is the answer to the previous question:"
 _NOTHING_LEFT = "The answer above was already complete. There is no more of it."
 _QUOTED_WORDS = 8

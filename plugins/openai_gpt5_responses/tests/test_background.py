@@ -117,7 +117,7 @@ def test_an_answer_goes_on_in_the_turns_after(
     assert float(last["total_price"]) > 0
     assert all(answer.last["finish_reason"] == "stop" for answer in answers)
     assert "not finished" in answers[0].text
-    assert answers[-1].text.startswith(("\u2063This goes on", "\u2063This is the answer"))
+    assert answers[-1].text.startswith(("\u2063This continues", "\u2063This is the answer"))
 
 
 def test_another_conversation_key_user_or_model_gets_nothing_of_it(

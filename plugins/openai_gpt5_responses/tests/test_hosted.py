@@ -340,7 +340,7 @@ def test_a_call_that_waits_for_leave_is_told_and_never_granted(plugin: ModelPlug
             model_parameters={"mcp_servers": json.dumps([server_object])},
         )
 
-    assert "asks for leave to call `dice.roll`" in answer.text
+    assert "asks for approval to call `dice.roll`" in answer.text
     assert "nothing was called" in answer.text
     assert len(server.requests) == 1
 

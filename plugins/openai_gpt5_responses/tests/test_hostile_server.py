@@ -302,5 +302,5 @@ def test_an_operator_can_limit_a_whole_call(run_inside: Callable[..., Any]) -> N
     outcomes = run_inside(LIMITED, OPENAI_GPT5_TOTAL_TIMEOUT_SECONDS="0.7")
 
     assert [text for text, _, _ in outcomes] == ["Hi", "", "Hi"]
-    assert all("longer than it may in all" in told for _, told, _ in outcomes)
+    assert all("exceeded its total time limit" in told for _, told, _ in outcomes)
     assert all(in_time for _, _, in_time in outcomes)

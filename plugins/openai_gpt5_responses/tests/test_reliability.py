@@ -207,7 +207,7 @@ def test_a_silent_server_gives_our_sentence_before_the_daemon_s_limit(
     answers, slept = run_inside(CALL, PLUGIN_MAX_EXECUTION_TIMEOUT="10")
     for told, seconds, connections in answers:
         assert told[0] == "InvokeConnectionError"
-        assert "longer than it may in all (PLUGIN_MAX_EXECUTION_TIMEOUT)" in told[1]
+        assert "exceeded its total time limit (PLUGIN_MAX_EXECUTION_TIMEOUT)" in told[1]
         # The call ends a tenth before its limit, by the clock of a process that a machine may let stand still.
         assert (seconds < slept + 1, connections) == (True, 1)
 

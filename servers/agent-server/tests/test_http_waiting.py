@@ -212,7 +212,7 @@ async def test_a_run_under_way_reads_each_message_once(tmp_path, monkeypatch):
     assert [one.status_code for one in told] == [202, 200]
     assert (fields(other), fields(wrong)) == (["Idempotency-Key"], ["steer"])
     assert (fields(answer, 409), fields(late, 409), stranger.status_code) == ([], [], 404)
-    assert (fields(much, 409), much.json()["detail"]) == ([], "A run can be told 2 messages.")
+    assert (fields(much, 409), much.json()["detail"]) == ([], "A run takes at most 2 messages.")
     assert "has ended" in late.json()["detail"]
     assert (run["output"], run["details"]) == (["a", "b"], {})
 
@@ -259,5 +259,5 @@ async def test_a_message_waits_with_its_run_and_is_no_answer(tmp_path):
         run = await ended(client, path)
 
     assert fields(refused, 409) == []
-    assert "waits for an answer, which a message is not" in refused.json()["detail"]
+    assert "waits for an answer: send one that names the wait_id" in refused.json()["detail"]
     assert run["output"] == ["be brief"]

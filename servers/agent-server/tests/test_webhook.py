@@ -142,7 +142,7 @@ async def test_what_was_not_taken_is_sent_again_later_with_its_id(database, stat
     assert third.verify()["type"] == "run.succeeded"
     (line,) = [one for one in caplog.records if one.levelno >= logging.WARNING]
     assert line.getMessage() == (
-        f"webhook: {receiver.url.removesuffix('/hook')} did not take a message, and gets it again: it answered {status}"
+        f"webhook: {receiver.url.removesuffix('/hook')} did not accept a message, which is sent again: it answered {status}"
     )
     assert "hidden" not in caplog.text
     assert receiver.settings["webhook_secret"] not in caplog.text

@@ -172,7 +172,7 @@ class Connection:
                 raise McpError(self.server.name, "it has ended during the call") from None
             raise ToolError(self._redact(error.message) or "the call was refused") from None
         except ValidationError:
-            raise ToolError("the server has answered with something that is no result") from None
+            raise ToolError("the server's answer is not a result") from None
         return read_result(result, self.known)
 
     @property
@@ -235,7 +235,7 @@ class Connection:
         elif isinstance(error, OSError) and error.strerror:
             reason = f"it cannot be started: {error.strerror}"
         elif isinstance(error, ValidationError):
-            reason = "it has answered with something that is no MCP"
+            reason = "its answer is not MCP"
         else:
             reason = f"{type(error).__name__}: {error}"
         written = f"; it has written: {stderr}" if stderr else ""

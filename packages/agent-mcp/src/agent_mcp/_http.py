@@ -38,8 +38,8 @@ _ANSWER_CODES: Final = (types.METHOD_NOT_FOUND, types.INVALID_PARAMS)
 _LOST_WORDS: Final = re.compile("session|not initialized", re.IGNORECASE)
 
 _HINTS: Final = {
-    401: "expected `token`, or `headers`, of the server to hold what it takes",
-    403: "what `token` or `headers` hold is not allowed to do this",
+    401: "expected a `token` or `headers` that the server accepts",
+    403: "its `token` or `headers` do not allow this",
 }
 
 # Where servers say what is wrong with a token. Source: RFC 6750, 3; a body's `title` is that of RFC 9457.

@@ -60,7 +60,7 @@ class McpServers:
                 raise McpError("", f"MCP servers: expected StdioServer or HttpServer, got {kind}")
         names = [server.name for server in servers]
         if twice := {name for name in names if names.count(name) > 1}:
-            raise McpError("", f"MCP servers: expected names of their own, got two {min(twice)!r}")
+            raise McpError("", f"MCP servers: expected distinct names, got two {min(twice)!r}")
         self.servers = servers
         self._on_progress = on_progress
         self._use: _Use | None = None

@@ -94,7 +94,7 @@ class Conversation:
             InvalidRequestError: If the response has no id.
         """
         if not completion.response_id:
-            message = "The conversation cannot go on from a response without an id."
+            message = "The conversation cannot continue from a response without an id."
             raise InvalidRequestError(message, param="previous_response_id")
         self._items = []
         self._previous_response_id = completion.response_id

@@ -87,7 +87,7 @@ class AgentRequest(BaseModel):
 
     Attributes:
         input: What is asked: a text, or items in the form of the Responses API, such as `{"role": "user", "content": "…"}`.
-        instructions: More instructions, which stand behind the agent's own.
+        instructions: More instructions, which follow the agent's own.
         tools: Functions of the client's.
         history: The conversation before it, as a run has left it.
     """

@@ -603,7 +603,7 @@ class Turn:
 
     Attributes:
         input: Items in the form of the Responses API; each has a `type`, and files are data URLs.
-        instructions: Instructions of the client, which stand behind the agent's own; None for none.
+        instructions: Instructions of the client, which follow the agent's own; None for none.
         tools: The client's own functions, whose calls it makes itself: each has `name`, `description` and `parameters`.
         text_format: The form of answer that the client asks for, as `text.format` of the Responses API; None for text.
         state: The `RunResult.state` of the conversation's run before; None for a first.

@@ -251,7 +251,7 @@ class AnswerConflictError(Exception):
 class SteerConflictError(Exception):
     """A message for a run that is not under way."""
 
-    WAITS = "The run waits for an answer, which a message is not: an answer names the wait_id."
+    WAITS = "The run waits for an answer: send one that names the wait_id, not a message."
     ENDED = "The run has ended, or is about to."
 
 

@@ -248,7 +248,7 @@ class ServerSettings(BaseSettings):
         # A host that was refused itself is not in the data.
         elif info.data.get("host", "localhost") not in LOOPBACK_HOSTS:
             raise ValueError(
-                "expected at least one key where other machines can reach the server; for none listen on 127.0.0.1"
+                "expected at least one key because other machines can reach the server; without keys listen on 127.0.0.1"
             )
         return value
 
@@ -279,7 +279,7 @@ class ServerSettings(BaseSettings):
         if value is not None:
             _parse_webhook_secret(value.get_secret_value())
         elif info.data.get("webhook_url") is not None:
-            raise ValueError("expected a secret, with which the webhook is signed")
+            raise ValueError("expected a secret to sign the webhook with")
         return value
 
     def keys(self) -> Mapping[str, KeyHolder]:
@@ -376,5 +376,5 @@ def _parse_api_keys(text: str) -> Mapping[str, KeyHolder]:
             may_answer=not is_limited or limit == "answer",
         )
         if holders.setdefault(key, holder) != holder:
-            raise ValueError("expected keys of which none belongs to two tenants or has two limits")
+            raise ValueError("expected each key to belong to one tenant and to have one limit")
     return holders

@@ -493,11 +493,11 @@ def test_two_plugins_of_a_kind_are_one_too_many(dify_host, make_plugin):
         ),
         (
             "fail InvokeServerUnavailableError no",
-            f"the model call failed: no (asked was {SERVER}, named by OPENAI_BASE_URL)",
+            f"the model call failed: no ({SERVER} was asked, as named by OPENAI_BASE_URL)",
         ),
         (
             "fail InvokeBadRequestError no",
-            f"the model call failed: no (asked was {SERVER}, named by OPENAI_BASE_URL)",
+            f"the model call failed: no ({SERVER} was asked, as named by OPENAI_BASE_URL)",
         ),
         ("fail InvokeRateLimitError slow down", "the model call failed: slow down"),
         ("null", "the run failed: read llm model failed: unmarshal json failed: content field"),

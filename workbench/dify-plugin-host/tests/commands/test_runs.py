@@ -57,7 +57,7 @@ def test_runs_are_listed(command, capsys, tmp_path, monkeypatch):
         assert command("runs", "--run-log", tmp_path / "logs") == 0
     out = capsys.readouterr().out
     assert "0.5000 EUR" in out
-    assert "goes on, or was broken off" in out
+    assert "still running, or broken off" in out
     monkeypatch.setenv("GPT5_AGENT_RUN_LOG", str(tmp_path / "none"))
     assert command("runs") == 1
     assert "none: cannot be read" in capsys.readouterr().err
@@ -139,7 +139,7 @@ def test_a_run_is_run_again_with_the_plugins_of_here(tmp_path, again):
 
 
 def test_a_run_that_cannot_be_run_again_is_told(tmp_path, again):
-    assert "what it takes to run it again" in again(write_run(tmp_path / "logs"))
+    assert "what is needed to repeat them" in again(write_run(tmp_path / "logs"))
     path = write_run(tmp_path / "logs", {"query": "?"}, content=[])
     assert "came with files" in again(path)
 

@@ -141,9 +141,9 @@ def test_dify_gets_the_plugin_under_another_author_and_calls_it(debug, daemon, m
     assert declared["asset_chunk"] == {"filename": "icon.svg", "data": "AA==", "end": True}
     assert answers == [{"number": number} for number in range(4)]
     assert f"as {author}/scripted" in out
-    assert f"{AUTHOR}/scripted stays as it is" in out
+    assert f"{AUTHOR}/scripted stays there unchanged" in out
     assert "1. give it its keys" in out
-    assert f"2. choose it in the node or the app, in the place of {AUTHOR}/scripted" in out
+    assert f"2. choose it in the node or the app instead of {AUTHOR}/scripted" in out
     shown = [line.removeprefix("scripted: ") for line in err.splitlines()]
     assert shown[0].startswith("WARNING: a debugger can attach to 127.0.0.1:")
     assert {"Dify has it now", "INFO: as usual", "INFO: written to stderr", "WARNING: a print"} < {
@@ -196,7 +196,7 @@ def test_a_daemon_that_is_not_there_is_told_and_a_strategy_needs_no_keys(
     code, out, err, _ = debug(f"[::1]:{free_port}", plugin=folder)
     assert code == 1
     assert f"error: the daemon at [::1]:{free_port} cannot be reached: " in err
-    assert "1. choose it in the node or the app, in the place of tests/scripted" in out
+    assert "1. choose it in the node or the app instead of tests/scripted" in out
     assert "keys" not in out
 
 

@@ -151,7 +151,7 @@ async def test_a_change_that_breaks_the_plugin_is_told_and_the_next_one_counts(f
     answers, said = await run(folder, talk)
     assert answers == (["old"], ["old"], ["mended"])
     assert said == [
-        ("ERROR", "main.py changed, but it does not start: SyntaxError: invalid syntax (main.py, line 3); the plugin goes on as it was"),
+        ("ERROR", "main.py changed, but it does not start: SyntaxError: invalid syntax (main.py, line 3); the plugin keeps running unchanged"),
         ("INFO", "main.py changed: started again"),
     ]  # fmt: skip
 
@@ -177,7 +177,7 @@ async def test_why_it_does_not_start_is_one_sentence(folder, script, reason):
     _, [(level, text)] = await run(folder, talk)
     assert level == "ERROR"
     assert text.startswith("main.py changed, but ")
-    assert text.endswith(f"{reason}; the plugin goes on as it was")
+    assert text.endswith(f"{reason}; the plugin keeps running unchanged")
     assert "\n" not in text
 
 
@@ -276,7 +276,7 @@ async def test_a_folder_that_is_gone_is_told(folder):
     answer, [(level, text)] = await run(folder, talk)
     assert (answer, level) == (["old"], "ERROR")
     assert text.endswith(
-        "no such folder; expected a Dify plugin folder; the plugin goes on as it was"
+        "no such folder; expected a Dify plugin folder; the plugin keeps running unchanged"
     )
 
 

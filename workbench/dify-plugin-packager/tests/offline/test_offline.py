@@ -228,7 +228,9 @@ def test_a_list_of_requirements_is_enough_and_its_private_index_stays_secret(
     [(package, files)] = offline(make_plugin(**files))
     assert not [name for name, content in files.items() if b"hunter2" in content]
     assert not [name for name, content in files.items() if index.host.encode() in content]
-    assert package.notes == ("left out, for it holds the key of an index: more/list.txt, pip.conf",)
+    assert package.notes == (
+        "left out, because it holds the key of an index: more/list.txt, pip.conf",
+    )
     assert files["requirements.txt"].decode().splitlines() == [
         "--no-index",
         "--find-links ./wheels",
@@ -371,10 +373,10 @@ def test_all_that_cannot_be_brought_along_is_named_at_once(index, make_plugin, o
     with pytest.raises(PackageError) as raised:
         offline(folder, ARM)
     said = str(raised.value)
-    assert "only-x86 1.0: has no wheel for linux_aarch64 and Python 3.12, and nothing to" in said
+    assert "only-x86 1.0: has no wheel for linux_aarch64 and Python 3.12, and no source to" in said
     assert "linked 1.0: its wheel linked-1.0-cp312" in said
     assert "is not for linux_aarch64" in said
-    assert "native 1.0: has no wheel for linux_aarch64, and its source makes one for a" in said
+    assert "native 1.0: has no wheel for linux_aarch64, and its source builds one for a" in said
     assert "outside 1.0: comes from '../outside-1.0-py3-none-any.whl', outside of the" in said
     assert "deep" not in said
 
@@ -482,8 +484,8 @@ def test_a_strangers_signed_package_keeps_its_files_and_says_what_is_gone(
     assert not (replaced - {"requirements.txt"}) & made.files.keys()
     assert identifier.startswith("tests/echo_model:0.0.1@")
     assert err.splitlines()[1:] == [
-        "signed.difypkg: its signature is gone, for it was one of other files",
-        "signed.difypkg: left out, for it says otherwise what to install: uv.toml, .python-version",
+        "signed.difypkg: its signature was removed, because it covers other files",
+        "signed.difypkg: left out, because it names something else to install: uv.toml, .python-version",
         "signed.difypkg: manifest.yaml names Python 3.11; the daemon always takes 3.12",
     ]
 

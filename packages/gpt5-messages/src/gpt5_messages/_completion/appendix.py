@@ -54,8 +54,8 @@ def _approval_sentence(request: ApprovalRequest) -> str:
     tool = _code(f"{request.server_label}.{request.name}")
     given = f" with {_code(request.arguments)}" if request.arguments else ""
     return (
-        f"The model asks for leave to call {tool}{given}. Nobody can give it here, so nothing was called. "
-        'A server whose calls need no leave says so: "require_approval": "never".'
+        f"The model asks for approval to call {tool}{given}. Nobody can approve it here, so nothing was called. "
+        'For a server whose calls need no approval, set "require_approval": "never".'
     )
 
 

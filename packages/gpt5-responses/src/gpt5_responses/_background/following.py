@@ -27,12 +27,9 @@ POLL_SECONDS = 10.0
 LAST_SECONDS = 10.0
 """How long to wait for the server to confirm a cancellation."""
 
-_GOES_ON = "The response {} was not done in the {:g} s that there were. It goes on at the server; its id finds it."
-_STOPPED = "The response {} was not done in the {:g} s that there were, and the server was told to stop it."
-_NOT_KNOWN = (
-    "The connection broke off before the server said which response it makes. Whether it makes one in the background, and bills it, is not known; "
-    "nothing was sent again."
-)
+_GOES_ON = "The response {} was not done within {:g} s. It continues at the server and can be fetched by its id."
+_STOPPED = "The response {} was not done within {:g} s, and the server was asked to stop it."
+_NOT_KNOWN = "The connection broke off before the server named the response. Whether it makes one in the background, and bills it, is unknown; nothing was sent again."
 
 
 class FollowOptions(TypedDict, total=False):

@@ -302,15 +302,15 @@ def _object(content: bytes) -> Mapping[str, Any]:
     try:
         parsed = parse_json(content.decode(errors="replace"))
     except InvalidJsonError:
-        raise UnexpectedResponseError(instead("something that is no JSON")) from None
+        raise UnexpectedResponseError(instead("something other than JSON")) from None
     if not is_object(parsed):
-        raise UnexpectedResponseError(instead("JSON that is no object"))
+        raise UnexpectedResponseError(instead("JSON that is not an object"))
     return parsed
 
 
 def _read_body(answer: Mapping[str, Any]) -> Mapping[str, Any]:
     if answer.keys().isdisjoint(_RESPONSE_FIELDS):
-        raise UnexpectedResponseError(instead("something that is no response"))
+        raise UnexpectedResponseError(instead("something other than a response"))
     return answer
 
 
@@ -346,4 +346,4 @@ def _read_items(answer: Mapping[str, Any]) -> InputItems:
 
 def _read_deleted(answer: Mapping[str, Any]) -> None:
     if answer.get("deleted") is not True:
-        raise UnexpectedResponseError(instead("no word about what was deleted"))
+        raise UnexpectedResponseError(instead("no statement of what was deleted"))

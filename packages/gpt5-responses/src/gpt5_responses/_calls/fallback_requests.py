@@ -191,7 +191,7 @@ class FallbackClient(HttpClient):
         if new:
             told = words_for([part for part, _ in new])
             _LOGGER.warning(
-                "%s refused a request, which goes on without %s.", self.connection.host, told
+                "%s refused a request, which is sent again without %s.", self.connection.host, told
             )
 
 

@@ -166,7 +166,7 @@ class SocketSession:
         if error.holds_for == "connection":
             client.no_socket_until = time.monotonic() + _NO_SOCKET_SECONDS
         host = client.connection.host
-        _LOGGER.warning("%s: requests go by HTTP and not by a WebSocket: %s", host, error.why)
+        _LOGGER.warning("%s: requests go over HTTP instead of a WebSocket: %s", host, error.why)
 
     def _attempt(
         self, client: FallbackClient, body: Mapping[str, Any], until: float
@@ -213,8 +213,8 @@ class SocketSession:
             yield from socket.look()
             if self._is_idle and not socket.is_old and socket.ended is None:
                 return socket
-            why = socket.ended or "it is too old, or somebody left it in the middle of a response"
-            _LOGGER.info("A WebSocket is opened in the place of another: %s", why)
+            why = socket.ended or "it is too old, or was left in the middle of a response"
+            _LOGGER.info("A new WebSocket replaces another: %s", why)
             yield from self._drop(client)
         try:
             self._socket = socket = yield from open_socket(client, _PATH, until)

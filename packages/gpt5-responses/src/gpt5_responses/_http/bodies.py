@@ -37,7 +37,7 @@ class Unpacker:
             # Any other text could be anything, such as part of a secret.
             named = f" ({name!r})" if name in _OTHER_ENCODINGS else ""
             raise UnexpectedResponseError(
-                f"The server packed its answer in a way that was not asked for{named}."
+                f"The server compressed its answer in a way that was not requested{named}."
             )
         self._inflate = zlib.decompressobj(_GZIP_OR_ZLIB) if name not in ("", "identity") else None
 

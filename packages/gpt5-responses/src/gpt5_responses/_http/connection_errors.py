@@ -11,7 +11,7 @@ import httpcore
 _CHECK = "Check the network and base_url."
 _TOO_SLOW = "The server did not answer in time. Try again, or raise timeout_seconds or lower reasoning_effort."
 _TOO_MUCH = "sent more than 100 KiB of informational answers (1xx) before its answer"
-_NO_ANSWER = "closed the connection without an answer, or answered with something that is no HTTP"
+_NO_ANSWER = "closed the connection without an answer, or answered with something other than HTTP"
 _CERTIFICATES = ("SSL_CERT_FILE", "SSLKEYLOGFILE")  # Python itself opens the second
 _PROXIES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY")
 

@@ -41,9 +41,7 @@ _FACT_CHARACTERS = 100  # far longer than any code or name of a parameter
 _FIRST_SERVER_STATUS = 500
 _REDIRECTS = range(300, 400)
 
-_REDIRECTED = (
-    "The server sends the request on to another address, which is not followed. Check base_url."
-)
+_REDIRECTED = "The server redirects the request, and redirects are not followed. Check base_url."
 _INSTEAD = "The server answered with {} where the Responses API was expected. Check base_url."
 _SENTENCES: dict[type[ResponsesError], str] = {
     AuthenticationError: "The server does not accept the API key. Check api_key and base_url.",
@@ -107,7 +105,7 @@ _MAY_BE_AT_WORK = (
 )
 SILENT = "The server kept the connection open and sent no event in time. Try again, or raise timeout_seconds or lower reasoning_effort."
 INTERRUPTED = "The connection broke off before the response was complete. What arrived is shown; try again for the rest."
-_TOO_LONG = "The call took longer than it may in all ({}). What arrived is shown; try again, or ask for less at once."
+_TOO_LONG = "The call exceeded its total time limit ({}). What arrived is shown; try again, or ask for less at once."
 
 
 def instead(what: str) -> str:

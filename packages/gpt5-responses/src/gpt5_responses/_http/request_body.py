@@ -15,7 +15,7 @@ from stream_text import MAX_DEPTH, GrowingMap, is_list, is_object
 _NAMED_LEVELS = 4  # such as `tools[0].parameters.properties`
 _MOST_LOOKED_AT = 1_000_000  # values; a list that holds itself has no end
 _DEEP = f"nests over {MAX_DEPTH} levels deep"
-_NOT_JSON = "is nothing that JSON can hold"
+_NOT_JSON = "cannot be written as JSON"
 _LARGE_CHARACTERS = 16 * 1024
 _MOST_JOINED_BYTES = 256 * 1024
 _MARK = (

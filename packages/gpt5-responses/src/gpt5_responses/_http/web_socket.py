@@ -121,7 +121,7 @@ class WebSocket:
             except FAILURES:
                 self._take(b"")
             yield from self._reply()
-        self.ended = SocketError("the server sends what nobody asked for")
+        self.ended = SocketError("the server sends data that was not requested")
 
     def close(self, client: HttpClient) -> Steps[None]:
         """Say goodbye, if anybody is there, and close the connection."""
@@ -248,7 +248,7 @@ def open_socket(client: HttpClient, path: str, until: float) -> Steps[WebSocket]
     if status != _SWITCHED:
         why = f"it answered with the status {status}"
     elif told != generate_accept_token(nonce) or "sec-websocket-extensions" in answer.headers:
-        why = "it agreed to something that was not asked for"
+        why = "it accepted an option that was not requested"
     else:
         return WebSocket(answer)
     yield from client.drop(answer)

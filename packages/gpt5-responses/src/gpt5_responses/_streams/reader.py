@@ -368,7 +368,7 @@ def _instead_of_object(text: str) -> str:
     try:
         value = parse_json(text)
     except InvalidJsonError:
-        return instead("something that is no JSON")
+        return instead("something other than JSON")
     first = value[0] if is_list(value) and value else None
     code = find_protocol(first) if is_object(first) else None
-    return instead(protocol_name(code) or "JSON that is no object")
+    return instead(protocol_name(code) or "JSON that is not an object")

@@ -116,9 +116,7 @@ class RunService(Runs):
     ) -> tuple[Run, bool]:
         run = await self.get(run_id, tenant=tenant)
         if not isinstance(self._executor, Steerable):
-            told = (
-                "expected to be absent: a run of this server is told nothing while it is under way"
-            )
+            told = "expected to be absent: runs of this server take no messages while under way"
             raise RequestRefusedError(Problem(field="steer", message=told))
         taken = self._executor.check_steer(run.agent, message)
         is_new = await self._parts.writer.write(self._repository.steer, run_id, tenant, taken, key)

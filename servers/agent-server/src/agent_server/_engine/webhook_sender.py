@@ -60,7 +60,7 @@ class WebhookSender:
 
     async def work(self) -> None:
         """Send what is due, until it is cancelled."""
-        faults = FaultLog("what the webhook is to be told could not be read")
+        faults = FaultLog("the messages for the webhook could not be read")
         tls = await asyncio.to_thread(httpx.create_ssl_context)
         while True:
             self._wake.clear()
@@ -127,7 +127,9 @@ class WebhookSender:
         if self._complaints.is_due():
             # Its path and its query may be secrets.
             to = f"{self._webhook.url.scheme}://{self._webhook.url.netloc.decode()}"
-            _logger.warning("webhook: %s did not take a message, and gets it again: %s", to, fault)
+            _logger.warning(
+                "webhook: %s did not accept a message, which is sent again: %s", to, fault
+            )
 
 
 def _tell(error: Exception) -> str:

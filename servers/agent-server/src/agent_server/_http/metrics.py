@@ -47,12 +47,12 @@ class _Figures(Collector):
             ("database_away", "1 while the database is away.", figures.database_is_away),
             (
                 "engine_away",
-                "1 while another engine, as Temporal, is away.",
+                "1 while another engine, such as Temporal, is away.",
                 figures.engine_is_away,
             ),
             (
                 "webhook_messages",
-                "Messages that the webhook has yet to take.",
+                "Messages that the webhook has not accepted yet.",
                 figures.webhook_messages,
             ),
         ):
@@ -94,7 +94,7 @@ class _Figures(Collector):
         ]
         yield HistogramMetricFamily(
             "agent_server_run_duration_seconds",
-            "How long the runs took that ended here.",
+            "Duration of the runs that ended here.",
             buckets=buckets,
             sum_value=figures.duration_sum_seconds,
         )

@@ -121,7 +121,7 @@ def _build_paths() -> Json:
             **one,
             "post": _operation(
                 "answer_run",
-                "Give a run what it waits for, or tell one under way something; the same may come again, a message with its `Idempotency-Key`.",
+                "Answer what a run waits for, or say something to one under way; either may be repeated, a message with the same `Idempotency-Key`.",
                 {200: run, 202: run},
                 (401, 403, 404, 409, *_BODY, 503),
                 parameters=[_parameter("Idempotency-Key", _KEY, where="header")],

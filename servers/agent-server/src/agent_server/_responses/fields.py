@@ -47,17 +47,17 @@ FIELDS: Final[Mapping[str, Field]] = {
     "access_programs": _refused("the agent's model has the access that the server's key has"),
     "background": _used("answers at once; a client that goes away ends no run either way"),
     "background_options": _ignored("runs begin as soon as there is room"),
-    "client_metadata": _ignored("it says something of the client to those who run a model"),
+    "client_metadata": _ignored("it is meant for whoever runs a model"),
     "context_management": _refused("the agent decides when its history is compacted"),
-    "conversation": _refused("conversations go on with `previous_response_id`"),
+    "conversation": _refused("conversations continue with `previous_response_id`"),
     "image": _ignored(_MODEL),
     "include": _ignored("items have all that the server shows of them"),
     "input": _used(
-        "a text, or items: messages, calls with their results, and what earlier responses put out"
+        "a text, or items: messages, calls with their results, and the output of earlier responses"
     ),
-    "instructions": _used("stand behind the agent's own"),
+    "instructions": _used("follow the agent's own"),
     "max_output_tokens": _used(
-        "a hint: the response tells it, and the agent has limits of its own"
+        "a hint: the response repeats it, and the agent has limits of its own"
     ),
     "max_tool_calls": _refused("the agent has limits of its own: leave it (`maxToolCalls`) out"),
     "metadata": _used("finds the run again"),
@@ -65,16 +65,16 @@ FIELDS: Final[Mapping[str, Field]] = {
     "moderation": _refused("nothing is moderated here"),
     "parallel_tool_calls": _ignored(_MODEL),
     "previous_response_id": _used(
-        "goes on with a conversation, or answers what the response waits for"
+        "continues a conversation, or answers what the response waits for"
     ),
     "prompt": _refused("prompts are not kept here"),
     "prompt_cache_key": _ignored(_CACHE),
     "prompt_cache_options": _ignored(_CACHE),
     "prompt_cache_retention": _ignored(_CACHE),
     "reasoning": _ignored(_MODEL),
-    "safety_identifier": _ignored("the server has keys, and no users"),
+    "safety_identifier": _ignored("the server knows keys, not users"),
     "service_tier": _ignored(_MODEL),
-    "store": _used("`false`: the run goes soon after its end, and no other goes on from it"),
+    "store": _used("`false`: the run is deleted soon after its end, and no other can continue it"),
     "stream": _used("answers with events"),
     "stream_options": _ignored("events have no padding"),
     "temperature": _ignored(_MODEL),
@@ -84,7 +84,7 @@ FIELDS: Final[Mapping[str, Field]] = {
     "top_logprobs": _refused("answers have no probabilities", 0),
     "top_p": _ignored(_MODEL),
     "truncation": _ignored("the agent decides what it does with a long history"),
-    "user": _ignored("the server has keys, and no users"),
+    "user": _ignored("the server knows keys, not users"),
 }
 """What is done with each field, by its name."""
 

@@ -20,7 +20,7 @@ from .reading import Found, find_stored, read_response
 
 _MESSAGE: Final = (
     "expected the id of an item of a response that is stored: send the item itself, as clients do with"
-    " `store: false`, or go on with `previous_response_id`"
+    " `store: false`, or continue with `previous_response_id`"
 )
 
 

@@ -167,7 +167,7 @@ async def _read_state(request: Request, previous: Found) -> bytes:
         raise ProblemError(409, "The previous response has not ended.", code="response_not_ended")
     state = await find_runs(request).read_state(run.run_id, tenant=run.tenant)
     if state is None:
-        message = "expected the id of a response that can be gone on from"
+        message = "expected the id of a response that can be continued"
         raise refuse("previous_response_id", message, code="previous_response_not_found")
     return state
 

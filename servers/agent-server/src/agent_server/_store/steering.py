@@ -56,7 +56,7 @@ def tell_run(write: Write, row: sa.Row[Any], message: Any, key: str | None) -> b
         return SteerConflictError(SteerConflictError.ENDED)
     number = write.connection.execute(_COUNT, {"found": row.seq}).scalar_one() + 1
     if number > MOST:
-        return SteerConflictError(f"A run can be told {MOST} messages.")
+        return SteerConflictError(f"A run takes at most {MOST} messages.")
     told = {
         "run": row.seq,
         "key": _key(number),

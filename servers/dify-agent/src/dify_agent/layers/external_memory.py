@@ -154,7 +154,9 @@ class ExternalMemoryLayer(
         told = await self._call(http_client, self.config.prepare, request, _Remembered)
         content = b"" if told is None else (told.content or "").encode(errors="replace")
         if len(content) > most:
-            _logger.warning("An external memory told more than %d bytes; none is used.", most)
+            _logger.warning(
+                "An external memory returned more than %d bytes; none of them are used.", most
+            )
         return content if len(content) <= most else b""
 
     async def _call[Answer: BaseModel](

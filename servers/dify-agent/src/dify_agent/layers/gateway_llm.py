@@ -76,7 +76,9 @@ class DifyGatewayLLMLayer(
             RuntimeError: If the HTTP client is closed.
         """
         if self._run_id is None:
-            raise LayerLifecycleError("A model that Dify's API calls is there once a run started.")
+            raise LayerLifecycleError(
+                "A model that Dify's API calls is available only after a run has started."
+            )
         context = self.deps.execution_context
         client = DifyGatewayLLMClient(
             inner_api=context.create_inner_api_client(http_client=http_client),

@@ -39,7 +39,7 @@ def find_problems(result: SoakResult, settings: SoakSettings) -> Iterator[Findin
         yield Finding("advice", redact_text(f"{lines[0]} (and {len(lines) - 1} others)"))
     if left := result.left:
         shown = redact_text("; ".join(left[:_SHOWN]))
-        expected = "expected that all that it has started ends when it is killed"
+        expected = "expected everything that it has started to end when it is killed"
         yield Finding("advice", f"{expected}, found {len(left)} that live on: {shown}")
     measured = figures(result, settings)
     if (used := measured.get("idle_cpu_percent", 0)) > _IDLE_CPU_PERCENT:

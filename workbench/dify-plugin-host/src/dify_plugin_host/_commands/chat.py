@@ -381,7 +381,7 @@ class _Chat:
             case "InvokeServerUnavailableError" | "InvokeBadRequestError" if (
                 self._server.url_setting
             ):
-                where = f"asked was {server}, named by {self._server.url_setting}"
+                where = f"{server} was asked, as named by {self._server.url_setting}"
                 problem = f"the model call failed: {cause.message} ({where})"
             case _:
                 problem = f"the model call failed: {cause.message}"

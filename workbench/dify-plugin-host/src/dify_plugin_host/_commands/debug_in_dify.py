@@ -60,12 +60,12 @@ def _steps(folder: PluginFolder, daemon: DaemonAddress) -> str:
     steps = (
         ["give it its keys and settings, as if it had just been installed"] if needs_keys else []
     )
-    steps.append(f"choose it in the node or the app, in the place of {installed}")
+    steps.append(f"choose it in the node or the app instead of {installed}")
     lines = [
         f"debugging in the Dify at {daemon} as {debugged_author(folder.author)}/{folder.name}, with '(debug)' behind its labels",
-        f"{installed} stays as it is there and goes on answering. In Dify, under Integrations (before 1.15: Plugins):",
+        f"{installed} stays there unchanged and keeps answering. In Dify, under Integrations (before 1.15: Plugins):",
         *(f"  {number}. {step}" for number, step in enumerate(steps, 1)),
-        "Ctrl-C ends it: it is gone from Dify then, and what has chosen it needs the other one again.",
+        "Ctrl-C ends it: then it is gone from Dify, and whatever has chosen it has to choose the other one again.",
     ]
     return "".join(f"{line}\n" for line in lines)
 

@@ -65,7 +65,7 @@ def _describe(summary: RunSummary) -> tuple[str, ...]:
     return (
         summary.path.stem,
         summary.time[:19].replace("T", " "),
-        problem or str(end.get("reason", "goes on, or was broken off")),
+        problem or str(end.get("reason", "still running, or broken off")),
         str(summary.about.get("model") or ""),
         str(end.get("rounds", "")),
         f"{end['t']:.1f}" if end else "",
@@ -187,7 +187,7 @@ def _read_beginning(path: Path) -> tuple[JsonObject, list[JsonObject]]:
     first = next(iter(file.iter_requests()), None)
     if not isinstance(about.get("query"), str) or first is None:
         raise RunFolderError(
-            "only a run of the agent strategies says what it takes to run it again"
+            "only runs of the agent strategies record what is needed to repeat them"
         )
     messages: list[JsonObject] = first.messages
     if not isinstance(messages[-1].get("content"), str):

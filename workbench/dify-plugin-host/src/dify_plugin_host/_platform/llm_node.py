@@ -22,7 +22,9 @@ def validate_features(model: str, features: Sequence[str], files: Sequence[Local
     for file in files:
         feature = _FEATURES.get(file.type)
         if feature is None:
-            problem = f"Dify tells no model more of a file of type {file.type} than that it does not support it"
+            problem = (
+                f"of a file of type {file.type} Dify tells models only that it does not support it"
+            )
             raise FileInputError(file.name, problem)
         if feature not in features:
             problem = f"model {model!r} has no feature {feature!r}, so that Dify would drop a file of type {file.type}"

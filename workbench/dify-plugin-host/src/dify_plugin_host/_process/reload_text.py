@@ -22,7 +22,7 @@ def describe_reload(changed: Sequence[str], setup_command: str) -> str:
 
 def describe_failure(changed: Sequence[str], error: PluginHostError, folder: Path) -> str:
     """Return the sentence about a plugin that cannot be started again from its folder."""
-    return f"{_files(changed)} changed, but {_reason(error, folder)}; the plugin goes on as it was"
+    return f"{_files(changed)} changed, but {_reason(error, folder)}; the plugin keeps running unchanged"
 
 
 def _files(changed: Sequence[str]) -> str:

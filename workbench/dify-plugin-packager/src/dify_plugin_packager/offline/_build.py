@@ -148,7 +148,7 @@ class _Maker:
         notes: list[str] = []
         signature = files.pop(_SIGNATURE, b"") or self._archive.comment
         if signature:
-            notes.append("its signature is gone, for it was one of other files")
+            notes.append("its signature was removed, because it covers other files")
         dropped = [name for name in _SETTINGS if files.pop(name, None) is not None]
         # They are written anew.
         for name in DEPENDENCY_FILES:
@@ -157,9 +157,11 @@ class _Maker:
         for name in with_key:
             del files[name]
         if dropped:
-            notes.append(f"left out, for it says otherwise what to install: {', '.join(dropped)}")
+            notes.append(
+                f"left out, because it names something else to install: {', '.join(dropped)}"
+            )
         if with_key:
-            notes.append(f"left out, for it holds the key of an index: {', '.join(with_key)}")
+            notes.append(f"left out, because it holds the key of an index: {', '.join(with_key)}")
         runner = object_at(self._manifest, "meta", "runner")
         if (python := str(runner.get("version", PYTHON_VERSION))) != PYTHON_VERSION:
             always = f"the daemon always takes {PYTHON_VERSION}"

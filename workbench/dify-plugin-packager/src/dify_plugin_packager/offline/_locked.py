@@ -119,9 +119,7 @@ def choose(lock: Pylock, platform: Platform) -> tuple[list[Chosen], list[str]]:
 def _reason(error: PylockSelectError, platform: Platform) -> str:
     if "python_full_version" in str(error):
         return f"not for Python {PYTHON_VERSION}"
-    return (
-        f"has no wheel for {platform.name} and Python {PYTHON_VERSION}, and nothing to build one of"
-    )
+    return f"has no wheel for {platform.name} and Python {PYTHON_VERSION}, and no source to build one from"
 
 
 def _system_of(platform: Platform) -> tuple[str, str]:

@@ -135,7 +135,7 @@ class Wheelhouse:
         if isinstance(name, WheelError):
             raise name
         if not name.endswith("-any.whl"):
-            text = f"{one}: has no wheel for {platform.name}, and its source makes one for a single machine"
+            text = f"{one}: has no wheel for {platform.name}, and its source builds one for a single machine only"
             raise WheelError([f"{text} ({name})"])
         return name
 

@@ -46,7 +46,7 @@ class PackageRules:
         yield from check_sdk(self.contents, release)
         if self.minimum > release.version:
             asked = ".".join(map(str, self.minimum))
-            text = f"asks for {asked}, so Dify {release} warns of it, and installs it all the same"
+            text = f"asks for {asked}, so Dify {release} warns about it, but installs it anyway"
             yield Finding("advice", f"manifest.yaml: 'meta.minimum_dify_version': {text}")
 
     def of_archive(self) -> Iterator[tuple[str, Rule]]:

@@ -217,7 +217,7 @@ def _check_strategy_parameter(field: str, one: JsonObject) -> Iterator[_Report]:
         case _:
             pass
     if one.get("name") == "tools" and kind != "array[tools]":
-        yield _break(fields, "array[tools] for the name tools", "every run fails")
+        yield _break(fields, "array[tools] for a parameter named tools", "every run fails")
 
 
 def _check_selector(field: str, one: JsonObject) -> Iterator[_Report]:
@@ -243,7 +243,7 @@ def _unset_problem(parameter: JsonObject) -> str | None:
 def _check_tool(tool: JsonObject) -> Iterator[_Report]:
     name = str(object_at(tool, "identity").get("name") or "")
     if not _TOOL_NAME.fullmatch(name):
-        text = f"1 to 128 letters, digits, underscores or hyphens, or the tool is left out of what models are sent, got {name!r:.80}"
+        text = f"1 to 128 letters, digits, underscores or hyphens, or models are not sent the tool, got {name!r:.80}"
         yield _advise("identity.name", text)
     for index, parameter in enumerate(objects_at(tool, "parameters")):
         field, kind = f"parameters.{index}", parameter.get("type")
@@ -375,7 +375,7 @@ def _check_model(model: JsonObject) -> Iterator[_Report]:
         text = "chat or completion, which Dify's apps take it for otherwise"
         yield _advise("model_properties.mode", text)
     if "polling" in list_at(model, "features"):
-        effect = "it cannot be uploaded, and where it is installed no model of the workspace shows"
+        effect = "it cannot be uploaded, and once installed it hides all models of the workspace"
         yield _break("features", "no polling", effect, until=_POLLS)
 
 

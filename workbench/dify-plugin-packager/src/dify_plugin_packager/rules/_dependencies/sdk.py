@@ -64,7 +64,7 @@ def check_sdk(contents: Contents, release: DifyRelease) -> Iterator[Finding]:
     first = first_dify_of(sdk.oldest)
     if first and first > release.version:
         file = "uv.lock" if sdk.locked else sdk.file
-        text = f"{sdk.oldest} was made for Dify {'.'.join(map(str, first))} and later; {release} does not know what is new in it"
+        text = f"{sdk.oldest} was made for Dify {'.'.join(map(str, first))} and later; {release} lacks its new features"
         yield Finding("advice", f"{file}: {_SDK!r}: {text}")
 
 

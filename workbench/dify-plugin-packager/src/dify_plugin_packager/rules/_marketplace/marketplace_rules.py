@@ -123,7 +123,7 @@ def _check_contents(archive: Archive) -> Iterator[Finding]:
     """Check that the package contains only what it needs to run."""
     for pattern, shown in find_leftovers(archive.files):
         kind = "advice" if pattern == "tests" else "rejected"
-        yield Finding(kind, f"{shown}: expected what runs and nothing else")
+        yield Finding(kind, f"{shown}: expected only what is needed to run")
     binaries = [
         path
         for path, content in archive.files.items()

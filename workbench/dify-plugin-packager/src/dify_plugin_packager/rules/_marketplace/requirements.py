@@ -43,7 +43,7 @@ def _check_list(contents: Contents, path: str, seen: frozenset[str]) -> Iterator
         yield from _check_requirement(path, requirement)
     for option in requirements.options:
         if option.startswith(("-e", "--editable")):
-            yield Finding("advice", f"{path}: {option!r}: a reviewer has to approve of it")
+            yield Finding("advice", f"{path}: {option!r}: a reviewer has to approve it")
         if found := _INCLUDE.fullmatch(option):
             included = posixpath.normpath(posixpath.join(posixpath.dirname(path), found[1]))
             if included not in contents.files:
@@ -83,7 +83,7 @@ def _judge(text: str) -> tuple[Kind, str] | None:
     if _URL.search(text):
         return "rejected", "expected a package of the index, not a URL or a repository"
     if _PATH.search(text):
-        return "advice", "a path, of which a reviewer has to approve"
+        return "advice", "a path, which a reviewer has to approve"
     try:
         requirement = Requirement(text)
     except InvalidRequirement:
