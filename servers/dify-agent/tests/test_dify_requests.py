@@ -204,8 +204,8 @@ def test_a_request_without_a_version_is_told_by_its_layers():
     one, two = (body["composition"] | {} for body in (PROTOCOL_1, PROTOCOL_2))
     del one["schema_version"], two["schema_version"]
 
-    assert read_run_request({"composition": one}).composition.schema_version == 1
-    assert read_run_request({"composition": two}).composition.schema_version == 2
+    assert read_run_request({"composition": one}).version.protocol == 1
+    assert read_run_request({"composition": two}).version.protocol == 2
 
 
 def changed(at, **fields):
