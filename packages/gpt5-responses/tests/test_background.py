@@ -257,7 +257,7 @@ def test_a_stream_that_ends_before_the_id_is_known_is_told_as_such(*, is_async: 
         lost = follow(wire.base_url, is_async=is_async)
 
     assert isinstance(lost.error, StreamInterruptedError)
-    assert "not known" in str(lost.error)
+    assert "is unknown" in str(lost.error)
     assert len(wire.requests) == 1
 
 
