@@ -15,16 +15,23 @@ from collections.abc import (
     Generator,
     Iterator,
     Mapping,
-    Sequence,
 )
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import httpx
 from pydantic import BaseModel
 
-from stream_text import InvalidJsonError, KnownSecrets, LineSplitter, parse_json
+from stream_text import (
+    InvalidJsonError,
+    KnownSecrets,
+    LineSplitter,
+    is_list,
+    is_object,
+    parse_json,
+    read_member,
+)
 
 from ._daemon_errors import PluginDaemonError, build_protocol_error, build_reported_error
 from ._headers import is_header_text
@@ -67,11 +74,10 @@ def to_plugin_daemon_jsonable(value: object) -> object:
     """
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
-    if isinstance(value, Mapping):
-        items = cast("Mapping[object, object]", value).items()
-        return {key: to_plugin_daemon_jsonable(item) for key, item in items}
-    if isinstance(value, list | tuple):
-        return [to_plugin_daemon_jsonable(item) for item in cast("Sequence[object]", value)]
+    if is_object(value):
+        return {key: to_plugin_daemon_jsonable(item) for key, item in value.items()}
+    if is_list(value):
+        return [to_plugin_daemon_jsonable(item) for item in value]
     return value
 
 
@@ -230,9 +236,9 @@ def _parse_envelope(line: bytes) -> _Envelope | None:
     match _parse_json(text):
         # To Python a boolean is an integer as well.
         case {"code": int(code), **rest} if not isinstance(code, bool):
-            fields = cast("Mapping[str, object]", rest)
-            message = fields.get("message")
-            return _Envelope(code, message if isinstance(message, str) else "", fields.get("data"))
+            message = read_member(rest, "message")
+            text = message if isinstance(message, str) else ""
+            return _Envelope(code, text, read_member(rest, "data"))
         case _:
             raise ValueError("an envelope must be an object with an integer code")
 

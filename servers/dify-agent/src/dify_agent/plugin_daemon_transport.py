@@ -5,12 +5,11 @@ Source: docs/contracts/dify-agent.md, C26 to C29.
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from typing import cast
 from urllib.parse import quote
 
 import httpx
 
-from stream_text import KnownSecrets
+from stream_text import KnownSecrets, is_object, read_member
 
 from ._daemon_errors import (
     PROTOCOL_ERROR_TYPE,
@@ -95,9 +94,6 @@ async def stream_plugin_daemon(  # noqa: PLR0913 - what a call consists of
 
 def _secrets(api_key: str, payload: Mapping[str, object]) -> KnownSecrets:
     """Return the texts that no error may show: the credentials and the key."""
-    credentials = _mapping(_mapping(payload.get("data")).get("credentials"))
+    found: object = read_member(payload.get("data"), "credentials")
+    credentials: Mapping[str, object] = found if is_object(found) else {}
     return KnownSecrets([api_key, *credentials.values(), *iter_credential_headers(credentials)])
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}

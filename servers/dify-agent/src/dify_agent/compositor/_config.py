@@ -1,9 +1,11 @@
 """The base of every layer's public configuration."""
 
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, JsonValue, model_validator
+
+from stream_text import is_object
 
 
 _MOST_MEMBERS: Final = 1000
@@ -12,9 +14,9 @@ _MOST_MEMBERS: Final = 1000
 
 def _refuse_many(value: Any) -> Any:
     """Refuse too many members at once: listing the problems of each takes seconds in which no other thread runs."""
-    if isinstance(value, dict) and len(cast("dict[Any, Any]", value)) > _MOST_MEMBERS:
+    if is_object(value) and len(value) > _MOST_MEMBERS:
         raise ValueError(f"expected at most {_MOST_MEMBERS} members")
-    return value  # pyright: ignore[reportUnknownVariableType] - any JSON
+    return value
 
 
 FEW_MEMBERS: Final = BeforeValidator(_refuse_many)

@@ -1,7 +1,7 @@
 """The event for a client when a run fails."""
 
 from collections.abc import Mapping
-from typing import Final, cast
+from typing import Final
 
 from pydantic_ai.exceptions import ModelHTTPError, UsageLimitExceeded
 
@@ -10,6 +10,7 @@ from dify_agent.compositor import CompositorSessionSnapshot
 from dify_agent.exceptions import DifyAgentError
 from dify_agent.layers.dify_plugin._secrets import ConfigSecrets
 from dify_agent.protocol import RunComposition, RunFailedEvent
+from stream_text import is_object
 
 
 MODEL_REQUEST_LIMIT: Final = "model_request_limit"
@@ -56,8 +57,8 @@ def build_run_failed(
     if isinstance(error, InnerApiError):
         known = {"error_type": error.error_type, "message": error.message}
     # The daemon's own sentence and type, where `to_model_error` left them.
-    if isinstance(error, ModelHTTPError) and isinstance(error.body, Mapping):
-        known = cast("Mapping[str, object]", error.body)
+    if isinstance(error, ModelHTTPError) and is_object(error.body):
+        known = error.body
     message = known.get("message") or str(error) or type(error).__name__
     return RunFailedEvent(
         run_id=run_id,

@@ -1,7 +1,7 @@
 """Conversion of an agent's events to the events for a run's client."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from collections.abc import Iterator
+from typing import Any
 
 from pydantic import JsonValue
 from pydantic_ai import (
@@ -30,7 +30,7 @@ from dify_agent.protocol import (
     ToolCallEvent,
     ToolResultEvent,
 )
-from stream_text import KnownSecrets, SecretFilter
+from stream_text import KnownSecrets, SecretFilter, is_list, is_object
 
 
 class RunEventReader:
@@ -67,7 +67,7 @@ class RunEventReader:
             case FunctionToolResultEvent(part=result, content=content):
                 yield from self.end()
                 yield _tool_result(self._run_id, result, self._secrets.known)
-                for item in cast("Sequence[object]", content or ()):
+                for item in content if is_list(content) else ():
                     if isinstance(item, BinaryContent):
                         yield _file(self._run_id, item, tool_call_id=result.tool_call_id)
             case PartStartEvent(part=FilePart(content=file)):
@@ -124,11 +124,10 @@ def show_arguments(call: ToolCallPart, secrets: KnownSecrets) -> dict[str, JsonV
 
 def redact_json(value: Any, secrets: KnownSecrets) -> Any:
     """Return a JSON value with its texts redacted."""
-    if isinstance(value, dict):
-        items = cast("dict[str, Any]", value).items()
-        return {secrets.redact(name): redact_json(item, secrets) for name, item in items}
-    if isinstance(value, list):
-        return [redact_json(item, secrets) for item in cast("list[Any]", value)]
+    if is_object(value):
+        return {secrets.redact(name): redact_json(item, secrets) for name, item in value.items()}
+    if is_list(value):
+        return [redact_json(item, secrets) for item in value]
     return secrets.redact(value) if isinstance(value, str) else value
 
 

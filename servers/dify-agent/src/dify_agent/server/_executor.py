@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import httpx
 from pydantic_ai import ModelResponse
@@ -36,7 +36,7 @@ from dify_agent.runtime._failure import composition_secrets
 from dify_agent.runtime.layer_providers import create_default_layer_providers
 from dify_agent.runtime.runner import AgentRunRunner, validate_composition
 from dify_agent.runtime.waiting import RunResumption
-from stream_text import has_many_values, read_member
+from stream_text import has_many_values, is_list, read_member
 
 from ._recorder import RunRecorder
 from ._sink import ExecutionSink
@@ -212,7 +212,7 @@ def _check_schemas(composition: RunComposition) -> None:
         at = f"composition.layers.{index}.config"
         answers.append((f"{at}.json_schema", read_member(layer.config, "json_schema")))
         tools: Any = read_member(layer.config, "tools")
-        for number, tool in enumerate(cast("list[Any]", tools) if isinstance(tools, list) else ()):
+        for number, tool in enumerate(tools if is_list(tools) else ()):
             name = "parameters_json_schema"
             check_schemas([(f"{at}.tools.{number}.{name}", read_member(tool, name))])
     check_schemas(answers)
@@ -222,9 +222,7 @@ def _check_states(snapshot: CompositorSessionSnapshot | None) -> None:
     """Refuse a conversation so long that Pydantic AI, which walks through all of it before each request, would hold up all others."""
     states = [layer.runtime_state for layer in snapshot.layers] if snapshot else []
     told: list[Any] = [state.get("messages") for state in states]
-    is_long = any(
-        isinstance(one, list) and len(cast("list[Any]", one)) > _MOST_MESSAGES for one in told
-    )
+    is_long = any(is_list(one) and len(one) > _MOST_MESSAGES for one in told)
     if is_long or has_many_values(states, most=_MOST_VALUES):
         limits = f"{_MOST_MESSAGES:,} messages, and {_MOST_VALUES:,} values in all"
         problem = Problem(field="session_snapshot", message=f"expected at most {limits}")

@@ -4,10 +4,9 @@ Source: docs/contracts/dify-agent.md, C51 and C52.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import cast
 
 from agent_tooling import FILE_FEATURES
-from stream_text import RequestSize, render_omission
+from stream_text import RequestSize, is_list, render_omission
 
 from ._content import ContentPart, text_part
 
@@ -49,7 +48,7 @@ def fit_files(prompts: Sequence[_Prompt]) -> list[_Prompt]:
 
 def _parts(prompt: Mapping[str, object]) -> list[ContentPart]:
     content = prompt["content"]
-    return cast("list[ContentPart]", content) if isinstance(content, list) else []
+    return [*content] if is_list(content) else []
 
 
 def _files(prompt: Mapping[str, object]) -> Iterator[ContentPart]:

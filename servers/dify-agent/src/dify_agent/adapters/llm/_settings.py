@@ -8,6 +8,8 @@ from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.settings import ModelSettings, ToolOrOutput
 from pydantic_ai.tools import ToolDefinition
 
+from stream_text import is_object
+
 
 type PromptTool = dict[str, object]
 
@@ -98,11 +100,11 @@ def _extra_body(settings: ModelSettings) -> Mapping[str, object]:
     extra = settings.get("extra_body")
     if extra is None:
         return {}
-    if not isinstance(extra, Mapping):
+    if not is_object(extra):
         raise UserError(
             f"extra_body: expected a mapping of model parameters, got {type(extra).__name__}"
         )
-    return cast("Mapping[str, object]", extra)
+    return extra
 
 
 def _only(tools: Mapping[str, ToolDefinition], names: Collection[str]) -> dict[str, ToolDefinition]:

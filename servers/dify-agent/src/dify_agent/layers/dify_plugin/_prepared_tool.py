@@ -6,13 +6,14 @@ Source: docs/contracts/dify-agent.md, C24, C35 and C45.
 import copy
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from pydantic import JsonValue
 from pydantic_ai import RunContext, Tool, ToolReturn
 from pydantic_ai.tools import ToolDefinition
 
 from agent_tooling import ResultBudget
+from stream_text import is_object
 
 from ._secrets import ConfigSecrets
 
@@ -24,9 +25,7 @@ whatever the status. The model gets a sentence."""
 
 def find_failure(metadata: object) -> Mapping[str, Any] | None:
     """Return the failure of a tool call from the metadata of its result; None if it did not fail."""
-    if not isinstance(metadata, Mapping):
-        return None
-    return cast("Mapping[str, Any]", metadata).get(TOOL_FAILURE_KEY)
+    return metadata.get(TOOL_FAILURE_KEY) if is_object(metadata) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,10 +4,10 @@ Source: docs/contracts/dify-agent.md, C45.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from dify_agent._headers import iter_credential_headers
-from stream_text import KnownSecrets, is_secret_setting
+from stream_text import KnownSecrets, is_list, is_object, is_secret_setting
 
 from .configs import DifyPluginToolParameterType
 
@@ -95,11 +95,11 @@ def _given(config: Mapping[str, Any]) -> tuple[list[str], list[str]]:
 
 def _texts(value: object) -> Iterator[str]:
     """Yield the texts and numbers in a value."""
-    if isinstance(value, Mapping):
-        for item in cast("Mapping[str, object]", value).values():
+    if is_object(value):
+        for item in value.values():
             yield from _texts(item)
-    elif isinstance(value, list):
-        for item in cast("list[object]", value):
+    elif is_list(value):
+        for item in value:
             yield from _texts(item)
     elif isinstance(value, str | int | float) and not isinstance(value, bool):
         text = str(value)
@@ -109,9 +109,8 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def _objects(value: object) -> list[Mapping[str, Any]]:
-    items = cast("list[object]", value) if isinstance(value, list) else []
-    return [cast("Mapping[str, Any]", item) for item in items if isinstance(item, Mapping)]
+    return [item for item in value if is_object(item)] if is_list(value) else []
 
 
 def _object(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+    return value if is_object(value) else {}

@@ -9,7 +9,7 @@ import base64
 import binascii
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Final, cast
+from typing import Annotated, Any, Final
 
 from pydantic import (
     BaseModel,
@@ -21,6 +21,8 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+
+from stream_text import is_object
 
 
 def _decode_base64(value: object) -> object:
@@ -97,9 +99,7 @@ class DifyPluginToolInvokeMessage(BaseModel):
         @model_validator(mode="before")
         @classmethod
         def _wrap(cls, value: object) -> object:
-            has_key = isinstance(value, Mapping) and "json_object" in value
-            raw = cast("object", value)
-            return raw if has_key else {"json_object": raw}
+            return value if is_object(value) and "json_object" in value else {"json_object": value}
 
     class BlobMessage(_Payload):
         """A whole file; base64 text is decoded."""

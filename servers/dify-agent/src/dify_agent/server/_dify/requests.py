@@ -3,11 +3,12 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, Self, cast
+from typing import Any, Final, Self
 
 from agent_server.executor import Problem, RequestRefusedError
 from agent_server.http import build_model
 from dify_agent.protocol import ProtocolModel
+from stream_text import is_list, is_object
 
 from . import protocol_1, protocol_2
 
@@ -52,7 +53,7 @@ def read_run_request(body: Any) -> RunRequest:
     asked: Mapping[str, Any] = body
     earlier = asked.get("session_snapshot")
     # Of a conversation that began before Dify was upgraded.
-    if isinstance(earlier, dict) and isinstance(cast("Any", earlier).get("layers"), list):
+    if is_object(earlier) and is_list(earlier.get("layers")):
         snapshot = _build(protocol_1.Snapshot, earlier, within="session_snapshot.")
         asked = {**asked, "session_snapshot": protocol_2.migrate_snapshot(snapshot)}
     return _build(protocol_2.RunRequest, asked)
@@ -71,16 +72,13 @@ def name_as_sent(error: RequestRefusedError, places: Sequence[int]) -> RequestRe
 
 def _is_protocol_2(body: Any) -> bool:
     """Return whether a composition is of protocol 2. Each protocol has its own version as the default, and only the first has layers with types."""
-    if not isinstance(body, dict):
+    composition = body.get("composition") if is_object(body) else None
+    if not is_object(composition):
         return False
-    composition = cast("dict[str, Any]", body).get("composition")
-    if not isinstance(composition, dict):
-        return False
-    known = cast("dict[str, Any]", composition)
-    version, layers = known.get("schema_version"), known.get("layers")
-    if version is not None or not isinstance(layers, list):
+    version, layers = composition.get("schema_version"), composition.get("layers")
+    if version is not None or not is_list(layers):
         return version == protocol_2.SCHEMA_VERSION
-    return not any(isinstance(one, dict) and "type" in one for one in cast("list[Any]", layers))
+    return not any(is_object(one) and "type" in one for one in layers)
 
 
 def _build[Model: ProtocolModel](model: type[Model], value: Any, *, within: str = "") -> Model:
