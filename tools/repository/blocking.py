@@ -72,7 +72,6 @@ TWINS: Mapping[str, tuple[str, Mapping[str, str]]] = {
             "If an argument is of a kind that cannot be it.": "If an argument is of a kind that cannot be it, or, with the first request, if the model has to be awaited.",
             "adrive": "drive",
             "aclosing": "closing",
-            "afollow": "follow",
             "async_": "",
         },
     ),

@@ -13,7 +13,7 @@ from ._drive.agents import TASK, find_fingerprint, to_question
 from ._drive.async_stream import AsyncRunStream
 from ._drive.drive import drive
 from ._drive.make_step import make_step
-from ._drive.play import Play
+from ._drive.play import Play, Prompt
 from ._drive.result import Result
 from ._drive.side import end_sessions
 from ._drive.stream import RunStream
@@ -169,9 +169,7 @@ class Agent(Generic[Answer_co, Deps_contra]):  # noqa: UP046 - type parameters h
         return Agent(**{**self._given, **changes})
 
     def run(
-        self,
-        prompt: str | Iterable[object] | None = None,
-        **options: Unpack[RunOptions[Deps_contra]],
+        self, prompt: Prompt = None, **options: Unpack[RunOptions[Deps_contra]]
     ) -> Result[Answer_co]:
         """Run the agent and return the result. What its model or a tool raises is in the result; `KeyboardInterrupt` leaves it.
 
@@ -192,9 +190,7 @@ class Agent(Generic[Answer_co, Deps_contra]):  # noqa: UP046 - type parameters h
             return events.result
 
     async def arun(
-        self,
-        prompt: str | Iterable[object] | None = None,
-        **options: Unpack[RunOptions[Deps_contra]],
+        self, prompt: Prompt = None, **options: Unpack[RunOptions[Deps_contra]]
     ) -> Result[Answer_co]:
         """Run the agent as `run` does, in the running event loop; `CancelledError` leaves it, too."""
         async with self.astream(prompt, **options) as events:
@@ -203,9 +199,7 @@ class Agent(Generic[Answer_co, Deps_contra]):  # noqa: UP046 - type parameters h
             return events.result
 
     def stream(
-        self,
-        prompt: str | Iterable[object] | None = None,
-        **options: Unpack[RunOptions[Deps_contra]],
+        self, prompt: Prompt = None, **options: Unpack[RunOptions[Deps_contra]]
     ) -> RunStream[Answer_co]:
         """Return a run as an iterator of its events, which begins when it is read; its `result` is there at the end.
 
@@ -214,9 +208,7 @@ class Agent(Generic[Answer_co, Deps_contra]):  # noqa: UP046 - type parameters h
         return RunStream(Play(self._declared, prompt, options))
 
     def astream(
-        self,
-        prompt: str | Iterable[object] | None = None,
-        **options: Unpack[RunOptions[Deps_contra]],
+        self, prompt: Prompt = None, **options: Unpack[RunOptions[Deps_contra]]
     ) -> AsyncRunStream[Answer_co]:
         """Return a run as `stream` does, for `async for`."""
         return AsyncRunStream(Play(self._declared, prompt, options))

@@ -73,32 +73,29 @@ class Models:
         Raises:
             TypeError: If one of them is none.
         """
-        first, name = _read(model, "model"), tell(model, "model_id")
-        has_format = tell(model, "has_answer_format") is True
-        given = _tell_tools(model), _tell_tools(fallback)
+        call, name = _read(model, "model"), tell(model, "model_id")
+        given, other = (_tell_tools(model), _tell_tools(fallback)), None
         told = [names for names, _ in given if names is not None]
-        common: dict[str, Any] = {
-            "given": (model, fallback),
-            "no_price_reason": find_reason("no_price_reason", model, fallback),
-            "no_agent_reason": find_reason("no_agent_reason", model, fallback),
-            "hosted_tools": tuple(dict.fromkeys(chain(*told))) if told else None,
-        }
-        if fallback is None:
-            return cls(call=first, name=name, has_answer_format=has_format, **common)
-        second = _read(fallback, "fallback")
-        names = name or _PRIMARY, tell(fallback, "model_id") or _FALLBACK
-        if names[0] == names[1]:  # Such as one model at two providers.
-            names = names[0], f"{names[1]}_{_FALLBACK}"
-        return cls(
-            call=_choose(first, second, names[1]),
-            name=names[0],
-            has_answer_format=has_format,
-            fallback=FallbackModel(
-                name=names[1],
+        if fallback is not None:
+            second = _read(fallback, "fallback")
+            name, other_name = name or _PRIMARY, tell(fallback, "model_id") or _FALLBACK
+            if name == other_name:  # Such as one model at two providers.
+                other_name = f"{other_name}_{_FALLBACK}"
+            call = _choose(call, second, other_name)
+            other = FallbackModel(
+                name=other_name,
                 has_answer_format=tell(fallback, "has_answer_format") is True,
                 lacking_tools=_find_lacking(*given),
-            ),
-            **common,
+            )
+        return cls(
+            given=(model, fallback),
+            call=call,
+            name=name,
+            has_answer_format=tell(model, "has_answer_format") is True,
+            fallback=other,
+            no_price_reason=find_reason("no_price_reason", model, fallback),
+            no_agent_reason=find_reason("no_agent_reason", model, fallback),
+            hosted_tools=tuple(dict.fromkeys(chain(*told))) if told else None,
         )
 
     def begin(self) -> "RunModels":

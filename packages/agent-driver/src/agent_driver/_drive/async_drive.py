@@ -62,7 +62,7 @@ def adrive(settings: DriveSettings) -> AsyncGenerator[Event]:
         MessageError: If what the model's client gives cannot be read; it names the piece, such as `answer[2].text`.
     """
     setup = async_prepare(settings)
-    return setup.afollow(_play(setup, settings.model))
+    return _play(setup, settings.model)
 
 
 async def async_call_agent(
@@ -70,7 +70,7 @@ async def async_call_agent(
 ) -> ToolOutput | AgentWaiting:
     """Play an agent to its end."""
     try:
-        async with aclosing(call.setup.afollow(_play(call.setup, call.models.call))) as events:
+        async with aclosing(_play(call.setup, call.models.call)) as events:
             async for event in events:
                 put(call.answer.take(event))
     finally:
@@ -103,37 +103,38 @@ async def async_iter_answer(
 
 async def _play(setup: Setup, model: Callable[[CallModel], Any]) -> AsyncGenerator[Event]:
     run, clock = setup.run, setup.clock
-    clock.tell(run)
-    stop = await _check_input(setup) or await _hear(setup)
-    events = setup.start() if stop is None else setup.feed(stop)
-    for event in events:
-        yield event
-    action = asked_by(events)
-    while action is not None:
-        inputs = _iter_inputs(setup, model, action)
-        action = None
-        async with aclosing(inputs):
-            index = -1
-            async for received in inputs:
-                index += 1
-                # It belongs to the run of an agent, which has been fed with it already.
-                if isinstance(received, AgentEvent):
-                    yield received
-                    continue
-                # The run decides next, and reads no clock.
-                fed = received
-                if is_decision(received):
-                    clock.tell(run)
-                    fed = await _hear(setup) or received
-                try:
-                    events = setup.feed(fed)
-                except MessageError as error:
-                    raise name_piece(error, index) from None
-                for event in setup.guards.withhold(fed, events):
-                    yield event
-                action = asked_by(events)
-                if run.state == "finished":  # with a result, say, that came with the cancel
-                    break
+    with setup.logged():
+        clock.tell(run)
+        stop = await _check_input(setup) or await _hear(setup)
+        events = setup.start() if stop is None else setup.feed(stop)
+        for event in events:
+            yield event
+        action = asked_by(events)
+        while action is not None:
+            inputs = _iter_inputs(setup, model, action)
+            action = None
+            async with aclosing(inputs):
+                index = -1
+                async for received in inputs:
+                    index += 1
+                    # It belongs to the run of an agent, which has been fed with it already.
+                    if isinstance(received, AgentEvent):
+                        yield received
+                        continue
+                    # The run decides next, and reads no clock.
+                    fed = received
+                    if is_decision(received):
+                        clock.tell(run)
+                        fed = await _hear(setup) or received
+                    try:
+                        events = setup.feed(fed)
+                    except MessageError as error:
+                        raise name_piece(error, index) from None
+                    for event in setup.guards.withhold(fed, events):
+                        yield event
+                    action = asked_by(events)
+                    if run.state == "finished":  # with a result, say, that came with the cancel
+                        break
 
 
 def _iter_inputs(

@@ -65,13 +65,13 @@ def drive(settings: DriveSettings) -> Generator[Event]:
         MessageError: If what the model's client gives cannot be read; it names the piece, such as `answer[2].text`.
     """
     setup = prepare(settings)
-    return setup.follow(_play(setup, settings.model))
+    return _play(setup, settings.model)
 
 
 def call_agent(call: AgentCall, put: Callable[[AgentEvent], Any]) -> ToolOutput | AgentWaiting:
     """Play an agent to its end."""
     try:
-        with closing(call.setup.follow(_play(call.setup, call.models.call))) as events:
+        with closing(_play(call.setup, call.models.call)) as events:
             for event in events:
                 put(call.answer.take(event))
     finally:
@@ -102,37 +102,38 @@ def iter_answer(setup: Setup, model: Callable[[CallModel], Any], call: CallModel
 
 def _play(setup: Setup, model: Callable[[CallModel], Any]) -> Generator[Event]:
     run, clock = setup.run, setup.clock
-    clock.tell(run)
-    stop = _check_input(setup) or _hear(setup)
-    events = setup.start() if stop is None else setup.feed(stop)
-    for event in events:
-        yield event
-    action = asked_by(events)
-    while action is not None:
-        inputs = _iter_inputs(setup, model, action)
-        action = None
-        with closing(inputs):
-            index = -1
-            for received in inputs:
-                index += 1
-                # It belongs to the run of an agent, which has been fed with it already.
-                if isinstance(received, AgentEvent):
-                    yield received
-                    continue
-                # The run decides next, and reads no clock.
-                fed = received
-                if is_decision(received):
-                    clock.tell(run)
-                    fed = _hear(setup) or received
-                try:
-                    events = setup.feed(fed)
-                except MessageError as error:
-                    raise name_piece(error, index) from None
-                for event in setup.guards.withhold(fed, events):
-                    yield event
-                action = asked_by(events)
-                if run.state == "finished":  # with a result, say, that came with the cancel
-                    break
+    with setup.logged():
+        clock.tell(run)
+        stop = _check_input(setup) or _hear(setup)
+        events = setup.start() if stop is None else setup.feed(stop)
+        for event in events:
+            yield event
+        action = asked_by(events)
+        while action is not None:
+            inputs = _iter_inputs(setup, model, action)
+            action = None
+            with closing(inputs):
+                index = -1
+                for received in inputs:
+                    index += 1
+                    # It belongs to the run of an agent, which has been fed with it already.
+                    if isinstance(received, AgentEvent):
+                        yield received
+                        continue
+                    # The run decides next, and reads no clock.
+                    fed = received
+                    if is_decision(received):
+                        clock.tell(run)
+                        fed = _hear(setup) or received
+                    try:
+                        events = setup.feed(fed)
+                    except MessageError as error:
+                        raise name_piece(error, index) from None
+                    for event in setup.guards.withhold(fed, events):
+                        yield event
+                    action = asked_by(events)
+                    if run.state == "finished":  # with a result, say, that came with the cancel
+                        break
 
 
 def _iter_inputs(

@@ -41,6 +41,10 @@ _UNKNOWN: Final = (
 )
 
 
+type Prompt = str | Iterable[object] | None
+"""What a run is asked: a text, or messages; None where it is resumed."""
+
+
 class Play:
     """One run of an agent.
 
@@ -59,7 +63,7 @@ class Play:
     def __init__(
         self,
         declared: Declaration,
-        prompt: str | Iterable[object] | None,
+        prompt: Prompt,
         options: Mapping[str, Any],
     ) -> None:
         refuse_unknown(options, _OPTIONS, "run option")

@@ -1,7 +1,7 @@
 """Writing a drive into a run log."""
 
-from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Mapping
-from contextlib import aclosing, contextmanager
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from agent_driver._tools.calls import Job, Sorted, ToolTimeoutError
@@ -154,20 +154,8 @@ class Recorder:
         call_id, error = job.call.call_id, output.error
         self.writer.retry(call_id, number, outcome, error=error, cause=output.cause)
 
-    def follow(self, events: Generator[Event]) -> Generator[Event]:
-        """Pass the events of a drive on, and end the log with it, however it ends."""
-        with self._ended():
-            yield from events
-
-    async def afollow(self, events: AsyncGenerator[Event]) -> AsyncGenerator[Event]:
-        """Do the same with the events of an asynchronous drive."""
-        with self._ended():
-            async with aclosing(events):
-                async for event in events:
-                    yield event
-
     @contextmanager
-    def _ended(self) -> Generator[None]:
+    def ended(self) -> Generator[None]:
         """End the log after the block; an error is written first, except when the generator was closed."""
         try:
             yield

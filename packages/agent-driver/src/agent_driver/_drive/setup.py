@@ -1,6 +1,7 @@
 """The setup that `drive` and `adrive` share."""
 
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import chain
 from threading import RLock
@@ -121,13 +122,9 @@ class Setup:
             self.recorder.take_sorted(sorted_)
         return sorted_
 
-    def follow(self, events: Generator[Event]) -> Generator[Event]:
-        """Return the events of a drive, and end the log with them."""
-        return events if self.recorder is None else self.recorder.follow(events)
-
-    def afollow(self, events: AsyncGenerator[Event]) -> AsyncGenerator[Event]:
-        """Do the same with those of an asynchronous drive."""
-        return events if self.recorder is None else self.recorder.afollow(events)
+    def logged(self) -> AbstractContextManager[None]:
+        """Return what ends the log after a block, in which the run is played."""
+        return nullcontext() if self.recorder is None else self.recorder.ended()
 
     def begin(self, job: Job) -> None:
         """Record that a tool has started; may be called from any thread."""

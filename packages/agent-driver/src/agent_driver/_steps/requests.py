@@ -51,25 +51,15 @@ class StepRequest:
     clock: ClockState
 
     @classmethod
-    def of(
-        cls,
-        call: CallModel | ToolCall | GuardrailCall,
-        *,
-        agents: tuple[str, ...],
-        clock: ClockState,
-        args: Mapping[str, Any] | None = None,
-        may_retry: bool = False,
-    ) -> Self:
-        """Return the request for a call as a run makes it."""
+    def of(cls, call: CallModel | ToolCall | GuardrailCall, **about: Any) -> Self:
+        """Return the request for a call as a run makes it, with the other fields as they are."""
         kind: StepKind
         messages: tuple[Any, ...] = ()
         match call:
             case CallModel():
                 kind = "summary" if call.is_compaction else "model"
-                messages, names = (
-                    call.messages,
-                    tuple(getattr(tool, "name", "") for tool in call.tools),
-                )
+                messages = call.messages
+                names = tuple(getattr(tool, "name", "") for tool in call.tools)
                 changes: dict[str, Any] = dict.fromkeys(("allowed_tools", "answer_schema", "kept"))
                 call = replace(call, messages=(), tools=names, **changes)
             case ToolCall():
@@ -78,15 +68,7 @@ class StepRequest:
                 kind = "guardrail"
                 if call.checked == "input":
                     messages, call = call.value, replace(call, value=None)
-        return cls(
-            kind=kind,
-            agents=agents,
-            messages=messages,
-            call=call,
-            args=args,
-            may_retry=may_retry,
-            clock=clock,
-        )
+        return cls(kind=kind, messages=messages, call=call, **about)
 
     def dump(self) -> str:
         """Return all but the messages as ASCII JSON, from which `load` makes an equal request.
@@ -94,10 +76,8 @@ class StepRequest:
         Raises:
             SnapshotError: If there is a value that JSON cannot express; it names the place, such as `request.args.key`.
         """
-        plain: Any = _to_plain(self) | {
-            "call": _to_plain(self.call),
-            "clock": _to_plain(self.clock),
-        }
+        plain: Any = _to_plain(self)
+        plain |= {"call": _to_plain(self.call), "clock": _to_plain(self.clock)}
         del plain["messages"]
         try:
             return dump_inputs([plain])

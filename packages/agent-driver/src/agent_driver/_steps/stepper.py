@@ -4,9 +4,10 @@ import asyncio
 import time
 from asyncio import CancelledError
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import takewhile
 from typing import Any
 from urllib.parse import quote
@@ -156,22 +157,11 @@ class Stepper:
         """
         request = self._request(job.call, args=job.args)
         key = self._key(request, self._name(job.call.call_id), job.call.call_id)
-        cause: list[BaseException | None] = []
-
-        async def work() -> bytes:
-            output, told = await _until(over, job, invoke), await self._hear_told()
-            try:
-                record = self._write(told, to_result(output))
-            except SnapshotError as error:
-                output = to_unrecorded(error)
-                record = self._write(told, to_result(output))
-            cause[:] = [output.cause]
-            return record
-
-        [result] = self._read(key, await self._step(key, work))
+        make = partial(_until, over, job, invoke)
+        result, made = await self._once(key, make, to_result, to_unrecorded)
         output = to_output(result)
         # Made now, its error is there in full, for the log.
-        return replace(output, cause=cause[0] or output.cause) if cause else output
+        return replace(output, cause=made[0].cause or output.cause) if made else output
 
     async def check(self, call: GuardrailCall, ask: Callable[[], Awaitable[object]]) -> object:
         """Return what a guardrail says of a value, which is asked unless there is a record of it.
@@ -185,22 +175,39 @@ class Stepper:
         # Of what a run under way is told, which has a number of its own.
         place = f"told.{call.number}.{place}" if call.number else place
         key = self._key(self._request(call), f"{call.checked}.{place}")
-        made: list[GuardrailError] = []
+        recorded, made = await self._once(key, ask, to_said, _to_unsaid)
+        # Made now, its error is there in full, for the log.
+        return made[0] if made and isinstance(made[0], GuardrailError) else from_said(recorded)
+
+    async def _once[Output](
+        self,
+        key: StepKey,
+        make: Callable[[], Awaitable[Output]],
+        write: Callable[[Output], Any],
+        refuse: Callable[[SnapshotError], Output],
+    ) -> tuple[Any, list[Output]]:
+        """Return what is recorded of a step, and in a list what it has come to where it is made now.
+
+        Args:
+            key: The step.
+            make: Makes it.
+            write: Returns an output as it is recorded.
+            refuse: Returns what takes the place of an output that JSON cannot express.
+        """
+        made: list[Output] = []
 
         async def work() -> bytes:
-            said, heard = await ask(), await self._hear_told()
+            output, told = await make(), await self._hear_told()
             try:
-                record = self._write(heard, to_said(said))
+                record = self._write(told, write(output))
             except SnapshotError as error:
-                told = f"what the guardrail says cannot be recorded: {find_problem(error)}"
-                said = GuardrailError(ValueError(told))
-                record = self._write(heard, to_said(said))
-            made[:] = [said] if isinstance(said, GuardrailError) else []
+                output = refuse(error)
+                record = self._write(told, write(output))
+            made[:] = [output]
             return record
 
         [recorded] = self._read(key, await self._step(key, work))
-        # Made now, its error is there in full, for the log.
-        return made[0] if made else from_said(recorded)
+        return recorded, made
 
     def _find_rest(
         self, key: StepKey, answer: "_Answer", task: asyncio.Task[bytes]
@@ -283,18 +290,11 @@ class Stepper:
         number = self._asked[key]
         return key if number == 1 else self._key(request, f"{call.round}.{number}")
 
-    def _request(
-        self,
-        call: CallModel | ToolCall | GuardrailCall,
-        *,
-        args: Mapping[str, Any] | None = None,
-        may_retry: bool = False,
-    ) -> StepRequest:
-        clock = self._clock.save(self._run)
-        request = StepRequest.of(
-            call, agents=self._place.agents, clock=clock, args=args, may_retry=may_retry
+    def _request(self, call: CallModel | ToolCall | GuardrailCall, **about: Any) -> StepRequest:
+        clock, steered = self._clock.save(self._run), self._steers.known
+        return StepRequest.of(
+            call, agents=self._place.agents, clock=clock, steered=steered, **about
         )
-        return replace(request, steered=self._steers.known)
 
     def _key(self, request: StepRequest, name: str, call_id: str | None = None) -> StepKey:
         key = StepKey(f"{request.kind}:{self._place.scope}{name}")
@@ -369,6 +369,11 @@ class _Answer:
             told = f"its answer cannot be recorded: {find_problem(error)}"
             return ModelFailure(message=told, is_transient=False)
         return received
+
+
+def _to_unsaid(error: SnapshotError) -> object:
+    told = f"what the guardrail says cannot be recorded: {find_problem(error)}"
+    return GuardrailError(ValueError(told))
 
 
 async def _until(

@@ -1,6 +1,7 @@
 """Checking tool calls and bounding their results: which calls are made, which are answered without being made, what the model reads."""
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
@@ -156,7 +157,7 @@ class ToolCalls:
         answered: list[ToolResult] = []
         due: list[Job] = []
         repeats: list[Job] = []
-        counts: dict[str, int] = {}
+        counts = Counter[str]()
         for call in calls:
             job = self._prepare(call, resumed.get(call.call_id))
             if isinstance(job, ToolResult):
@@ -164,7 +165,7 @@ class ToolCalls:
                 continue
             # Without hidden values: they are the same in every call, and a snapshot holds this.
             signature = call_signature(call.name, job.shown)
-            counts[signature] = counts.get(signature, 0) + 1
+            counts[signature] += 1
             # The memory knows only calls that have ended, so those of this round are counted here.
             is_due = counts[signature] <= self._memory.identical_successes
             (due if is_due else repeats).append(job)
