@@ -133,7 +133,10 @@ def test_the_limit_of_a_whole_call_holds_for_calls_that_are_no_streams(
 def test_the_limit_of_a_whole_call_holds_for_the_check_of_a_server(pause: threading.Event) -> None:
     answer = dripping(b"", piece=WORKING, pause=pause, seconds=0.02)
     limited = {"total_seconds": 0.3, "total_limit": "THE_LIMIT"}
-    with Wire(answer) as wire, pytest.raises(ConnectionTimeoutError, match=r"time limit \(THE_LIMIT\)"):
+    with (
+        Wire(answer) as wire,
+        pytest.raises(ConnectionTimeoutError, match=r"time limit \(THE_LIMIT\)"),
+    ):
         validate_server(wire.connection(**limited), transport=Transport())
 
 

@@ -298,9 +298,9 @@ def _read_record(line: bytes, *, any_type: bool = False) -> Record | ProblemKind
 
 def _is_kind(name: str, value: object, kind: type) -> bool:
     if kind in _NUMBERS:
-        if isinstance(value, float) and kind is int:
-            return False
-        return isinstance(value, _NUMBERS) and 0 <= value < _MAX_NUMBER
+        if isinstance(value, int) or (kind is float and isinstance(value, float)):
+            return 0 <= value < _MAX_NUMBER
+        return False
     if isinstance(value, kind):
         return True
     is_reference = is_object(value) and len(value) == 1
