@@ -11,6 +11,7 @@ import typer
 
 from agent_driver import Agent
 from agent_server.command import refuse, takes_settings, version_option
+from stream_text import is_object
 
 from ._serving import EndpointSettings, serve
 
@@ -73,8 +74,7 @@ def _find_agents(place: str) -> Mapping[str, Agent[Any, Any]]:
     found: Any = getattr(module, name, None) if name else vars(module)
     if isinstance(found, Agent):
         return {name: cast("Agent[Any, Any]", found)}
-    is_mapping = isinstance(found, Mapping)
-    members: Mapping[str, Any] = cast("Any", found) if is_mapping else {}
+    members: Mapping[str, Any] = found if is_object(found) else {}
     agents: dict[str, Agent[Any, Any]] = {
         key: value
         for key, value in members.items()

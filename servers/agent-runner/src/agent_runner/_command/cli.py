@@ -8,7 +8,7 @@ from contextlib import aclosing
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
@@ -24,7 +24,7 @@ from agent_runner._errors import (
 from agent_runner._output.outputs import Output
 from agent_runner._run.result import RunResult
 from agent_runner._run.runner import AgentRunner
-from stream_text import InvalidJsonError, parse_json
+from stream_text import InvalidJsonError, is_object, parse_json
 from stream_text.signals import cancelled_by_signals
 
 from .view import Progress, Show, print_text, show_json, show_text
@@ -196,9 +196,9 @@ def _read_input(text: str | None) -> Mapping[str, Any]:
         value = parse_json(_read_stdin() if text is None else text)
     except InvalidJsonError as error:
         raise _bad_input(f"expected JSON: {error}") from None
-    if not isinstance(value, dict):
+    if not is_object(value):
         raise _bad_input("expected a JSON object")
-    return cast("dict[str, Any]", value)
+    return value
 
 
 def _read_files(paths: Sequence[Path]) -> dict[str, bytes]:

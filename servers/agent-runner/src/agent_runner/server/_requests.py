@@ -3,11 +3,12 @@
 import base64
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from agent_runner._agent.files import MAX_FILES
 from agent_runner._errors import InputProblem
 from agent_server.executor import JsonObject, Problem, RequestRefusedError
+from stream_text import is_list, is_object
 
 
 _MEMBERS = frozenset({"input", "files", "client_request_id"})
@@ -39,10 +40,10 @@ def parse_request(request: JsonObject) -> ScriptRequest:
         if name not in _MEMBERS:
             raise _refusal(name, "expected to be absent; the agent's fields go inside input")
     fields = request.get("input")
-    if not isinstance(fields, dict):
+    if not is_object(fields):
         raise _refusal("input", "expected a JSON object")
     return ScriptRequest(
-        input=cast("dict[str, Any]", fields),
+        input=fields,
         files=_read_files(request.get("files")),
         client_request_id=_read_id(request.get("client_request_id")),
     )
@@ -66,13 +67,12 @@ def _within_request(asked: ScriptRequest, problems: tuple[InputProblem, ...]) ->
 def _read_files(value: Any) -> Mapping[str, bytes]:
     if value is None:
         return {}
-    if not isinstance(value, list):
+    if not is_list(value):
         raise _refusal("files", "expected a list of objects with name and data")
-    items = cast("list[Any]", value)
-    if len(items) > MAX_FILES:
-        raise _refusal("files", f"expected at most {MAX_FILES} files, got {len(items)}")
+    if len(value) > MAX_FILES:
+        raise _refusal("files", f"expected at most {MAX_FILES} files, got {len(value)}")
     files: dict[str, bytes] = {}
-    for number, item in enumerate(items):
+    for number, item in enumerate(value):
         match item:
             case {"name": str(name), "data": str(data), **rest} if not rest:
                 if name in files:

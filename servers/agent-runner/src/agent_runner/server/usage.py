@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from typing import Any, cast
+from typing import Any
 
 from agent_server.executor import Usage
-from stream_text import read_count
+from stream_text import is_object, read_count
 
 
 __all__ = ["sum_usage"]
@@ -18,7 +18,7 @@ def sum_usage(reported: Sequence[Any]) -> Usage | None:
     (`prompt_tokens`, …), and `cost` (or `total_price`) with `currency`. Costs in more than one currency cannot be
     summed up, and are left out.
     """
-    usages = [cast("Mapping[str, Any]", one) for one in reported if isinstance(one, dict)]
+    usages = list(filter(is_object, reported))
     values = [_read(one) for one in usages]
     if not any(any(value.values()) for value in values):
         return None
@@ -49,8 +49,8 @@ def _read(usage: Mapping[str, Any]) -> dict[str, int]:
 
 def _find(usage: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
     for name in names:
-        if isinstance(found := usage.get(name), dict):
-            return cast("Mapping[str, Any]", found)
+        if is_object(found := usage.get(name)):
+            return found
     return {}
 
 

@@ -1,7 +1,7 @@
 """Conversion of Pydantic AI's settings and tools to fields of a request: model parameters, stop sequences, and the tools to choose from."""
 
 from collections.abc import Collection, Mapping
-from typing import Final, cast
+from typing import Final
 
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.models import ModelRequestParameters
@@ -41,9 +41,10 @@ def build_model_parameters(
     Raises:
         UserError: If `extra_body` is not a mapping.
     """
-    known = cast("Mapping[str, object]", settings).items()
-    parameters = {
-        name: value for name, value in known if value is not None and name not in _ELSEWHERE
+    parameters: dict[str, object] = {
+        name: value
+        for name, value in settings.items()
+        if value is not None and name not in _ELSEWHERE
     }
     if tool_choice is not None:
         parameters["tool_choice"] = tool_choice
