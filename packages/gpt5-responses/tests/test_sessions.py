@@ -272,7 +272,7 @@ def test_what_a_caller_has_changed_in_place_is_sent(
                 history[changed]["content"][0][key] = value
             history.extend(side.ask(Request(messages=history, kept=kept)).items)
             history.append(asked("Go on."))
-        history[-1]["content"][0]["text"] = b"bytes"
+        history[-1]["content"][0]["text"] = object()
         with pytest.raises(InvalidRequestError, match=r"input\[8\]\.content"):
             side.ask(Request(messages=history, kept=kept))
         history[-1]["content"][0]["text"] = "Thanks."

@@ -13,6 +13,7 @@ from typing import Any
 
 from agent_server._store.database import Database, open_database
 from agent_server._store.fault_log import FaultLog
+from agent_server._store.listener import Listener
 from agent_server._store.servers import TABLES, Server
 from agent_server._store.signals import ALL_SIGNALS, EMITTED, NOTIFIED, STEERED
 from agent_server._store.writer import Writer
@@ -79,8 +80,6 @@ async def _listening(base: "Base", database: Database) -> AsyncGenerator[None]:
     if database.is_sqlite:
         yield
     else:  # pragma: no cover - nox -s postgresql
-        from agent_server._store.listener import Listener  # noqa: PLC0415 - as psycopg is
-
         server = base.parts.server.name
         listener = Listener(database, server=server, on_signals=base.on_signals)
         try:

@@ -5,8 +5,6 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
-import psycopg
-
 from .database import Database
 from .sessions import CLIENT_LIMITS, limit
 from .signals import ALL_SIGNALS, CHANNEL
@@ -44,13 +42,17 @@ class Listener:  # pragma: no cover - nox -s postgresql
         await asyncio.to_thread(self._thread.join)
 
     def _work(self) -> None:
+        from psycopg import Error  # noqa: PLC0415 - a start on SQLite does not wait for it
+
         while not self._is_closing.is_set():
-            with suppress(psycopg.Error, OSError):
+            with suppress(Error, OSError):
                 self._listen()
             self._is_closing.wait(_LOOK_SECONDS)
 
     def _listen(self) -> None:
-        with psycopg.connect(self._url, autocommit=True, **CLIENT_LIMITS) as connection:
+        from psycopg import connect  # noqa: PLC0415 - as above
+
+        with connect(self._url, autocommit=True, **CLIENT_LIMITS) as connection:
             limit(connection)
             connection.execute(f"LISTEN {CHANNEL}")
             self._post(set(ALL_SIGNALS))
