@@ -33,6 +33,7 @@ from sessions.members import (  # noqa: E402
     PACKAGES,
     PLUGIN_NAMES,
     PLUGINS,
+    SHELVES,
     extras,
     pyproject,
     siblings,
@@ -143,8 +144,7 @@ def imports(session: nox.Session) -> None:
     place = f"--python={session.virtualenv.location}"
     session.run("uv", "pip", "check", "--quiet", place, external=True)
     contracts = ROOT / ".nox" / "contracts.toml"
-    shelves = {IMPORT_NAMES[name]: folder.parts[0] for name, folder in PACKAGES.items()}
-    write_contracts(ROOT / "pyproject.toml", shelves, contracts)
+    write_contracts(ROOT / "pyproject.toml", SHELVES, contracts)
     session.run("lint-imports", "--no-cache", "--config", str(contracts), silent=True)
     names = ",".join(f"{package}={module}" for package, module in IMPORT_NAMES.items())
     session.run(

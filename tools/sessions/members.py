@@ -27,6 +27,9 @@ PACKAGES = {name: folder for name, folder in MEMBERS.items() if name not in PLUG
 IMPORT_NAMES: dict[str, str] = tomllib.loads(
     (ROOT / "tools" / "repository" / "distributions.toml").read_text(encoding="utf-8")
 )["packages"]  # published name -> import name
+SHELVES = {
+    IMPORT_NAMES[name]: folder.parts[0] for name, folder in PACKAGES.items()
+}  # import name -> the folder of the root that it lies in
 PLUGIN_NAMES = {
     folder.name: name for name, folder in PLUGINS.items()
 }  # Dify's name -> published name
