@@ -5,8 +5,12 @@ import json
 import os
 import socket
 import struct
+import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from fcntl import ioctl
+from termios import TIOCOUTQ
 from typing import Any
 
 from wire import Wire, body_of, frames, head, whole
@@ -52,6 +56,15 @@ class Peer:
     def send(self, *events: object) -> None:
         """Send events, each in a frame of its own."""
         self.peer.sendall(b"".join(map(self.frame, events)))
+
+    def deliver(self, *events: object) -> None:
+        """Send events, and wait until the client's machine has them, for its program may not look before."""
+        self.send(*events)
+        for _ in range(6000):
+            if not int.from_bytes(ioctl(self.peer, TIOCOUTQ, b"\0" * 4), sys.byteorder):
+                return
+            time.sleep(0.01)
+        raise TimeoutError
 
     def send_bytes(self, data: bytes) -> None:
         self.peer.sendall(self._frames.send(BytesMessage(data=data)))

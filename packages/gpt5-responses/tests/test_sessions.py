@@ -690,15 +690,16 @@ def test_a_socket_that_is_flooded_is_replaced(
     open_side: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gpt5_responses._http.web_socket._MOST_LOOKS", 1)
+    peers: list[Peer] = []
 
-    def flood(peer: Peer, _: Event) -> None:
-        peer.send(*answer("One"))
-        for _ in range(60):
-            peer.send("x" * 65536)
+    def script(peer: Peer, _: Event) -> None:
+        peers.append(peer)
+        peer.send(*answer("Hi"))
 
-    with Sockets(in_turn(flood, says("Two"))) as server:
+    with Sockets(script) as server:
         side, conversation = open_side(server.config()), Conversation()
         talk(side, conversation, "a")
+        peers[0].deliver("x" * 30_000)
         talk(side, conversation, "b")
 
     assert sockets_of(server) == [1, 2]
