@@ -8,7 +8,9 @@
 """
 
 import gc
+import os
 import sys
+from pathlib import Path
 from typing import Any
 
 
@@ -44,4 +46,9 @@ def _spare_databases() -> None:
 
 
 if __name__ == "__main__":
+    if "STRAIN_LATE" in os.environ:
+        sys.path.append(str(Path(__file__).parents[1]))
+        from sessions import late
+
+        late.install()
     sys.exit(pytest.main(plugins=[_Sparing()]))

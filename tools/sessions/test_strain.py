@@ -1,11 +1,14 @@
-"""Under a strain a command's processes stand still now and then, or have others beside them, and go on to their own end."""
+"""Under a strain a command's processes stand still now and then, have others beside them or are late, and reach their own end."""
 
+import os
+import subprocess
 import sys
 
 import psutil
 import pytest
 
 from sessions import strain
+from sessions.members import ROOT
 
 
 WAIT_FOR_A_STOP = """
@@ -34,3 +37,30 @@ def test_four_processes_are_busy_while_the_command_runs_and_gone_afterwards() ->
 
     assert strain.main("busy", sys.executable, "-c", count) == 4
     assert psutil.Process().children() == []
+
+
+SEND_LATE = """
+import socket, threading
+from sessions import late
+
+late._CHANCE = 1.0
+late._sleep = lambda _: print("late")
+late.install()
+one, other = socket.socketpair()
+thread = threading.Thread(target=lambda: one.sendall(b"it arrives"))
+thread.start()
+print(other.recv(100).decode())
+"""
+
+
+def test_a_thread_and_what_it_sends_are_late_and_arrive() -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", SEND_LATE],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "tools")},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    ).stdout.split("\n")
+
+    # The event that says that it has begun, its start, and what it sends.
+    assert told == ["late", "late", "late", "it arrives", ""]
