@@ -14,7 +14,7 @@ from stream_text import is_object
 _NEVER: Final = 253_402_300_800.0  # When the year 9999 ends.
 
 
-def seal(
+def add_snapshot(
     events: tuple[Event, ...],
     run: AgentRun,
     settings: DriveSettings,

@@ -34,7 +34,7 @@ from agent_loop import (
 )
 from agent_tooling import ToolOutput
 
-from .approval import prepare_approval, seal
+from .approval import add_snapshot, prepare_approval
 
 
 if TYPE_CHECKING:  # Whoever writes no log need not wait for what writes it.
@@ -100,7 +100,7 @@ class Setup:
         events = self.run.feed(fitted)
         self._forget(events)
         log = self.recorder and self.recorder.name
-        events = seal(events, self.run, self.settings, self.calls, log=log)
+        events = add_snapshot(events, self.run, self.settings, self.calls, log=log)
         if self.recorder is not None:
             self.recorder.take(fitted, events)
         return events
