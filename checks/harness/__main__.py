@@ -84,6 +84,8 @@ def _play(
                 if mutation.name == "plain":
                     cpu, memory = (after - before) / len(cases), peak
                 _tell(f"{harness.name}, {mutation.name}: {show_cell(cells[mutation.name])}")
+                if spared := sum(bool(one.run.find_missed()) for one in played):
+                    _tell(f"  in {spared} of {len(played)} it did not come to that")
                 if len(mutations) == 1:
                     _print_transcript(played)
     return Column(harness=harness, cells=cells, cpu=cpu, memory=memory)

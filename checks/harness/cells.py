@@ -27,8 +27,7 @@ from .server import MOST_MODEL_CALLS, HarnessServer, Run
 type Ended = Literal["answered", "raised", "not offered", "hung", "died"]
 
 _PROGRAMS = Path(__file__).with_name("harnesses")
-_QUIET_SECONDS = 20
-_START_SECONDS = 300
+_QUIET_SECONDS, _START_SECONDS = 20, 300
 _LOOK_SECONDS = 0.1
 _AT_ONCE, _WAITING_AT_ONCE = 4, 20
 
@@ -54,14 +53,13 @@ class Harness:
         """Make its environment, unless it is there, and return its interpreter."""
         if not self.requirements:
             return Path(sys.executable)
-        python = environments / self.name / "bin" / "python"
-        place = str(environments / self.name)
-        if not python.exists():
-            base = str(Path(sys.base_prefix, "bin", "python3"))
+        place = environments / self.name
+        if not place.exists():
+            base = Path(sys.base_prefix, "bin", "python3")
             subprocess.run(["uv", "venv", "--quiet", "--python", base, place], check=True)
         install = ("uv", "pip", "install", "--quiet", "--python", place)
         subprocess.run([*install, *self.requirements], check=True)
-        return python
+        return place / "bin" / "python"
 
 
 def read_harnesses() -> list[Harness]:

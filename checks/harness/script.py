@@ -146,11 +146,6 @@ def _with(case: Case, given: dict[str, Any], change: Callable[[Any], Any]) -> st
     return _dump({**given, case.parameter.name: change(given[case.parameter.name])})
 
 
-def _without(case: Case, given: dict[str, Any]) -> str:
-    assert case.parameter is not None
-    return _dump({name: value for name, value in given.items() if name != case.parameter.name})
-
-
 def _quote(call: FunctionCall) -> str:
     return f"<tool_call>{_dump({'name': call.name, 'arguments': call.arguments})}</tool_call>"
 
@@ -174,7 +169,9 @@ _ARGUMENTS: dict[str, Callable[[Case, dict[str, Any]], str]] = {
     "wrong_type": lambda case, given: _with(case, given, lambda _: "quite a few of them"),
     "spelled": lambda case, given: _with(case, given, _dump),
     "extra": lambda _, given: _dump({**given, "because_of": "the moon"}),
-    "missing": _without,
+    "missing": lambda case, given: _dump(
+        {one: given[one] for one in given if one != case.parameter.name}
+    ),
     "nested": lambda _, given: _dump(_dump(given)),
     "fenced": lambda _, given: f"```json\n{_dump(given)}\n```",
     "shortened": lambda case, given: _with(case, given, lambda text: text[:-1]),

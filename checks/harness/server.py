@@ -29,8 +29,8 @@ MOST_MODEL_CALLS = 60
 _MOST_BYTES = 1_000_000
 _TOO_LONG = "http;status=400;code=context_length_exceeded;message=Your input exceeds the context window of this model."
 _FLOOD_CHARACTERS = 2_000_000
-_LATE_SECONDS = 2
-_SLOW_SECONDS = 3
+_LATE_SECONDS, _SLOW_SECONDS = 2, 3
+_KINDS = ("turn", "fault", "wire", "tool")
 _HEADERS = ("Content-Type", "retry-after")
 _KEY = re.compile(r'(?:Case |_)(t\d+)[."]')
 
@@ -46,6 +46,7 @@ class Run:
         outside: The tool calls that were made and that the model had not asked for.
         made: How often each call was made.
         seen_at: When something last came from it.
+        struck: What has gone wrong in it, by the fields of its mutation.
     """
 
     case: Case
@@ -53,6 +54,7 @@ class Run:
     outside: list[str] = field(default_factory=list[str])
     made: Counter[str] = field(default_factory=Counter[str])
     seen_at: float = field(default_factory=time.monotonic)
+    struck: set[str] = field(default_factory=set[str])
     hits: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
     _receipts: set[str] = field(default_factory=set[str])
@@ -82,7 +84,9 @@ class Run:
                 for step in range(place)
                 for index in range(len(task.gold[step]))
             )
-            return is_there and self._is_due()
+            if is_hit := is_there and self._is_due():
+                self.struck |= {"fault", "wire"}
+            return is_hit
 
     def call(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """Make a tool call, and return what the tool is to do: return a text or bytes, raise, or never return."""
@@ -92,7 +96,10 @@ class Run:
         made = canonical(name, arguments)
         with self.lock:
             is_meant = made == canonical(*self.case.meant)
-            trouble = self.case.mutation.tool if is_meant and self._is_due() else ""
+            # A tool without a trouble must not use up the fault of an answer that is still to come.
+            trouble = self.case.mutation.tool
+            trouble = trouble if trouble and is_meant and self._is_due() else ""
+            self.struck |= {"tool"} if trouble else set()
             if trouble in {"fail", "hang"}:
                 return {trouble: "The connection to the service was refused."}
             self.made[made] += 1
@@ -106,6 +113,11 @@ class Run:
         if made in self._places:
             text = f"{receipt(self.case, *self._places[made])} {text}"
         return _TROUBLES.get(trouble, lambda whole: {"text": whole})(text)
+
+    def find_missed(self) -> set[str]:
+        """Return what should have gone wrong by its mutation and has not, as where the run ended before."""
+        struck = self.struck | {"turn" if self.script.said is not None else ""}
+        return {name for name in _KINDS if getattr(self.case.mutation, name)} - struck
 
     def _is_due(self) -> bool:
         self.hits += 1
@@ -232,8 +244,7 @@ def _usage(event: Event) -> Event:
     usage = event.get("response", {}).get("usage")
     if not usage:
         return event
-    names = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}
-    other = {new: usage[old] for new, old in names.items()}
+    other = {"prompt_tokens": usage["input_tokens"], "completion_tokens": usage["output_tokens"]}
     return event | {"response": event["response"] | {"usage": other}}
 
 

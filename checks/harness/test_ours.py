@@ -69,6 +69,7 @@ def test_ours_come_to_something_right_whatever_goes_wrong():
     ):
         played = program.play(cases)
 
+    assert [one.run.case.mutation.name for one in played if one.run.find_missed()] == []
     came_to = {one.run.case.mutation.name: judge(one) for one in played}
     right = {mutation.name: mutation.right for mutation in mutations}
     assert {name: came for name, came in came_to.items() if came not in right[name]} == ARGUED

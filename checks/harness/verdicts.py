@@ -40,7 +40,7 @@ def judge(played: Played) -> Verdict:
 def _judge_answer(played: Played, text: str, *, is_told: bool) -> Verdict:
     run, script = played.run, played.run.script
     text = re.sub(r"<think>.*?</think>", "", text, flags=re.DOTALL).strip()
-    told = [one.text.strip() for one in script.said or () if isinstance(one, Text | Refusal)]
+    told = (one.text.strip() for one in script.said or () if isinstance(one, Text | Refusal))
     said = tuple(filter(None, told))
     if script.not_done in text:
         return "told" if is_told else "gave up"

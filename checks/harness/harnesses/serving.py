@@ -62,9 +62,8 @@ def build_function(tool: dict[str, Any], *, is_async: bool = False) -> Callable[
     described = "\n".join([tool["description"], *(["", "Args:", *lines] if lines else [])])
     name = tool["name"]
     assert name.isidentifier() and not keyword.iskeyword(name)  # noqa: PT018 - from the data of others
-    head = "async def" if is_async else "def"
-    done = "await use_tool" if is_async else "use_tool"
-    source = f"{head} {name}({', '.join(heads)}):\n    return {done}({name!r}, {{{given}}})\n"
+    begun, awaited = ("async ", "await ") if is_async else ("", "")
+    source = f"{begun}def {name}({', '.join(heads)}):\n    return {awaited}use_tool({name!r}, {{{given}}})\n"
     place: dict[str, Any] = {"use_tool": _use_tool_async if is_async else _use_tool}
     exec(source, place)
     function = place[name]
@@ -111,8 +110,7 @@ def serve(
             ended = {"ended": "not offered", "text": ""}
         except Exception as error:  # noqa: BLE001 - that is what is measured
             ended = {"ended": "raised", "text": f"{type(error).__name__}: {error}"}
-        results.write(json.dumps({"key": key, **ended}) + "\n")
-        results.flush()
+        print(json.dumps({"key": key, **ended}), file=results, flush=True)
 
     async def run() -> None:
         # As many as may hang: with the usual few the runs that are made at the same time would wait for each other.
@@ -120,8 +118,7 @@ def serve(
         running: set[asyncio.Task[None]] = set()
         if start is not None:
             await start()
-        results.write(json.dumps({"key": "", "ended": "ready", "text": ""}) + "\n")
-        results.flush()
+        print(json.dumps({"key": "", "ended": "ready", "text": ""}), file=results, flush=True)
         while line := await asyncio.to_thread(sys.stdin.readline):
             task = asyncio.create_task(make(line))
             running.add(task)
