@@ -210,7 +210,7 @@ class SocketSession:
         """Return the open socket, or a new one."""
         socket = self._socket
         if socket is not None:
-            yield from socket.look()
+            yield from socket.look(client)
             if self._is_idle and not socket.is_old and socket.ended is None:
                 return socket
             why = socket.ended or "it is too old, or was left in the middle of a response"

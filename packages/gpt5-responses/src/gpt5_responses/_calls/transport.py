@@ -204,7 +204,8 @@ class Transport:
             self._look_later()
 
     def _look_later(self) -> None:
-        if self._look is None:
+        # A fork has none of its parent's threads.
+        if self._look is None or not self._look.is_alive():
             self._look = threading.Timer(_LOOK_SECONDS, self._close_old)
             # It must not keep a process alive.
             self._look.daemon = True
