@@ -1,9 +1,11 @@
-"""Connections and sessions stay where they were made: a forked process, and another event loop, make their own."""
+"""Connections and sessions stay where they were made: a forked process, and another event loop, make their own. They end with their process."""
 
 import asyncio
 import gc
 import os
 import socket
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from itertools import count
@@ -124,3 +126,26 @@ def test_each_event_loop_has_connections_of_its_own(name: str) -> None:
         gc.collect()  # of what the loops have left
 
     assert server.connections == 3
+
+
+ENDING = """
+import sys
+from gpt5_responses import ModelConfig, Request, ResponsesClient
+
+streams = []
+for transport in ("http", "websocket"):
+    config = ModelConfig(model_id="gpt-5.2", api_key="k", base_url=sys.argv[1], transport=transport)
+    session = ResponsesClient(config).session()
+    streams.append(iter(session.stream(Request(messages=[{"role": "user", "content": "Hi"}]))))
+    next(streams[-1])
+"""
+
+
+def test_a_program_that_ends_within_a_response_ends_quietly() -> None:
+    begun = answer("Hi")[:2]
+    with Sockets(lambda peer, _: peer.send(*begun), by_http=lambda _: begun) as server:
+        program = [sys.executable, "-c", ENDING, server.base_url]
+        ended = subprocess.run(program, capture_output=True, check=False, timeout=120)
+
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert (len(server.posted), len(server.sent)) == (1, 1)

@@ -102,7 +102,7 @@ class SocketSession:
         self._is_left = False
         self._socket: WebSocket | None = None
         self._chain: _Chain | None = None
-        self._marks = GrowingMap[Any, object]()
+        self._marks: GrowingMap[Any, object] = GrowingMap()
         self._goes_on = True  # whether the server takes requests that are not whole
         self._is_idle = False  # whether nothing of a response is to come
         self._in_use = threading.Lock()  # from before a request until its response is closed
@@ -282,7 +282,8 @@ class SocketSession:
     def _drop(self, client: FallbackClient) -> Steps[None]:
         """Close the socket, if there is one."""
         socket, self._socket, self._chain = self._socket, None, None
-        self._marks = GrowingMap[Any, object]()
+        # Not `GrowingMap[Any, object]`, which imports something while the interpreter may be ending.
+        self._marks = GrowingMap()
         if socket is not None:
             yield from socket.close(client)
 

@@ -5,7 +5,7 @@ import atexit
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, override
 
@@ -239,7 +239,8 @@ class Transport:
             self._look = threading.Timer(_LOOK_SECONDS, self._close_old)
             # It must not keep a process alive.
             self._look.daemon = True
-            self._look.start()
+            with suppress(RuntimeError):  # There are no new threads once the interpreter ends.
+                self._look.start()
 
     def _close_old(self) -> None:
         """Close the connections that nobody has used for a while, in all clients."""
