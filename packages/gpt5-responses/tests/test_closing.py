@@ -1,5 +1,6 @@
 """Streams that are closed by another thread than the one that reads them: the reader ends, and no socket is closed under it."""
 
+import asyncio
 import json
 import socket
 import threading
@@ -13,6 +14,7 @@ from wire import REQUEST, SILENT, WHOLE, Wire, chunk, frames, head, whole
 
 from gpt5_messages import BlockDelta
 from gpt5_responses import (
+    AsyncResponsesClient,
     BackgroundStream,
     Connection,
     ModelConfig,
@@ -71,8 +73,16 @@ def test_no_reader_stays_behind_where_others_take_the_number_of_its_socket(
             assert not reader.is_alive()
 
 
-def test_a_connection_that_its_server_closes_is_not_kept_half_closed(transport: Transport) -> None:
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_connection_that_its_server_closes_is_not_kept_half_closed(
+    transport: Transport, *, is_async: bool
+) -> None:
     left = threading.Event()
+
+    async def ask_and_wait(config: ModelConfig) -> bool:
+        async with AsyncResponsesClient(config) as client:
+            await client.retrieve("resp_1")
+            return await asyncio.to_thread(left.wait, 120)
 
     def answer(peer: socket.socket) -> None:
         whole(json.dumps(SILENT).encode(), keep_alive="timeout=600")(peer)
@@ -82,12 +92,17 @@ def test_a_connection_that_its_server_closes_is_not_kept_half_closed(transport: 
         left.set()
 
     with Wire(answer) as wire:
-        create(_connect(wire.base_url), WHOLE, transport=transport)
-        assert left.wait(120)
+        if is_async:
+            config = ModelConfig(model_id="gpt-5.5", api_key="k", base_url=wire.base_url)
+            assert asyncio.run(ask_and_wait(config))
+        else:
+            create(_connect(wire.base_url), WHOLE, transport=transport)
+            assert left.wait(120)
 
 
+@pytest.mark.parametrize("is_async", [False, True])
 def test_a_connection_that_is_kept_is_looked_at_again(
-    transport: Transport, monkeypatch: pytest.MonkeyPatch
+    transport: Transport, monkeypatch: pytest.MonkeyPatch, *, is_async: bool
 ) -> None:
     looks: list[None] = []
     close_old = HttpClient.close_old
@@ -96,13 +111,25 @@ def test_a_connection_that_is_kept_is_looked_at_again(
         looks.append(None)
         return close_old(client, **how)
 
+    def wait(number: int) -> None:
+        while len(looks) < number:
+            time.sleep(0.001)
+
+    async def ask_and_wait(base_url: str) -> None:
+        config = ModelConfig(model_id="gpt-5.5", api_key="k", base_url=base_url)
+        async with AsyncResponsesClient(config) as client:
+            for number in (3, 6):
+                await client.retrieve("resp_1")
+                await asyncio.to_thread(wait, number)
+
     monkeypatch.setattr(HttpClient, "close_old", look)
     monkeypatch.setattr("gpt5_responses._calls.transport._LOOK_SECONDS", 0.001)
     with Wire(whole(json.dumps(SILENT).encode(), keep_alive="timeout=600")) as wire:
-        for number in (3, 6):
+        if is_async:
+            asyncio.run(ask_and_wait(wire.base_url))
+        for number in () if is_async else (3, 6):
             create(_connect(wire.base_url), WHOLE, transport=transport)
-            while len(looks) < number:
-                time.sleep(0.001)
+            wait(number)
 
     assert wire.connections == 1
 

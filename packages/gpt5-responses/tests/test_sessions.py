@@ -734,14 +734,48 @@ def test_a_response_that_was_cut_is_an_error_and_the_next_request_is_whole(open_
     assert (sockets_of(server), parents_of(server)) == ([1, 1, 2], [None, "resp_1", None])
 
 
-def test_a_parent_that_is_not_known_any_more_costs_one_whole_request(open_side: Open) -> None:
-    unknown = refusing_with(refusal(400, "previous_response_not_found"))
-    with Sockets(in_turn(says("One"), unknown, says("Two"))) as server:
+LOST = {
+    "not found": refusal(400, "previous_response_not_found"),
+    "in a response": {
+        "type": "response.failed",
+        "response": {
+            "id": "resp_2",
+            "status": "failed",
+            "error": {"code": "previous_response_not_found", "message": "Gone."},
+        },
+    },
+    "by its parameter": {
+        "type": "error",
+        "error": {"message": "No.", "code": None, "param": "previous_response_id"},
+    },
+    "in words": {
+        "type": "error",
+        "status": 404,
+        "error": {"message": "Previous response with id 'resp_1' not found."},
+    },
+    "a result of nothing": {
+        "type": "error",
+        "status": 400,
+        "error": {"message": "No tool call found for function call output with call_id c."},
+    },
+}
+
+
+@pytest.mark.parametrize("lost", LOST.values(), ids=LOST)
+def test_a_parent_that_is_not_known_any_more_costs_one_whole_request(
+    open_side: Open, lost: Event
+) -> None:
+    steps = [says("One"), refusing_with(lost), says("Two"), says("Three")]
+    with Sockets(in_turn(*steps)) as server:
         side, conversation = open_side(server.config()), Conversation()
         talk(side, conversation, "a")
         assert talk(side, conversation, "b").text == "Two"
+        assert talk(side, conversation, "c").text == "Three"
 
-    assert (sockets_of(server), parents_of(server)) == ([1, 1, 1], [None, "resp_1", None])
+    # Who does not say that it has forgotten the response may never know one.
+    is_known = "previous_response_not_found" in json.dumps(lost)
+    assert parents_of(server) == [None, "resp_1", None, "resp_1" if is_known else None]
+    assert sockets_of(server) == [1] * 4
 
 
 def test_a_connection_at_its_limit_is_replaced(open_side: Open) -> None:

@@ -10,10 +10,8 @@ from gpt5_prices import READ_ON, ModelPrice, price_of
 from ._background.async_stream import AsyncBackgroundStream
 from ._background.stream import BackgroundStream
 from ._calls.calls import Call, make
-from ._calls.fallback_requests import FallbackClient
-from ._calls.transport import TRANSPORT, Transport
+from ._calls.transport import TRANSPORT, AsyncClient, Transport
 from ._http.client import aplay, play
-from ._http.steps import Asynchronous
 from ._pricing import with_price
 from ._scheme import Request, ResponsesScheme
 from ._settings.model_config import ModelConfig
@@ -133,7 +131,7 @@ class AsyncSide(_Settings):
         defaults: Request | None = None,
     ) -> None:
         super().__init__(config, scheme, defaults)
-        self._client = client = FallbackClient(self._connection, Asynchronous)
+        self._client = client = AsyncClient(self._connection)
         flex_fallback = self._scheme.flex_fallback
         self._response = partial(AsyncResponseStream, client, flex_fallback=flex_fallback)
         self._background = partial(AsyncBackgroundStream, client, flex_fallback=flex_fallback)

@@ -9,6 +9,7 @@ Source: docs/contracts/responses-scheme.md, D35 and D37 to D39; docs/decisions/0
 import json
 import logging
 import marshal
+import re
 import threading
 import time
 from asyncio import CancelledError
@@ -50,6 +51,8 @@ _NO_SOCKET_SECONDS = 600.0
 _REFUSED = 400  # what an error without a status would have
 _NOT_FOUND: Final = "previous_response_not_found"
 _LIMIT: Final = "websocket_connection_limit_reached"
+# Other words for it, and for what a server that has forgotten it, or keeps nothing, refuses.
+_OF_PARENT = re.compile(r"(?i)\bprevious[ _]response|\bno tool (?:call|output) found\b")
 # Ends after which a server says no more of a response.
 _ENDS = ("response.completed", "response.incomplete", "response.done")
 
@@ -99,7 +102,8 @@ class SocketSession:
         self._is_left = False
         self._socket: WebSocket | None = None
         self._chain: _Chain | None = None
-        self._marks = GrowingMap[Any, object]()
+        self._marks: GrowingMap[Any, object] = GrowingMap()
+        self._goes_on = True  # whether the server takes requests that are not whole
         self._is_idle = False  # whether nothing of a response is to come
         self._in_use = threading.Lock()  # from before a request until its response is closed
 
@@ -176,13 +180,14 @@ class SocketSession:
         for is_last in (False, True):
             socket = yield from self._open(client, until)
             marks = self._marks.map(_mark, body["input"])
-            chain = self._chain if self._chain and self._chain.begins(body, marks) else None
+            known = self._chain if self._goes_on else None
+            chain = known if known and known.begins(body, marks) else None
             content = write_body(_frame(body, chain), skip=len(chain.marks) if chain else 0)
             self._chain, self._is_idle = None, False
             own_id, kind = socket.answer.client_request_id, "going on" if chain else "whole"
             _LOGGER.debug("The request %s by WebSocket: %s, %d bytes", own_id, kind, len(content))
             try:
-                begun, failure = yield from self._ask(client, socket, content, until)
+                begun, event = yield from self._ask(client, socket, content, until)
             except SocketError as error:
                 if socket.is_left:  # by who wants no answer: the response ends before it has begun
                     return self._answer(client, socket, [], (body, marks))
@@ -194,10 +199,12 @@ class SocketSession:
                 yield from self._drop(client)
                 raise
             else:
+                failure = _read_refusal(event, goes_on=chain is not None)
                 if failure is None:
                     return self._answer(client, socket, begun, (body, marks))
-                is_unknown = failure.code == _NOT_FOUND and chain is not None
+                is_unknown = chain is not None and _is_of_parent(failure)
                 self._is_idle = is_unknown
+                self._goes_on &= not is_unknown or failure.code == _NOT_FOUND
                 if not is_unknown:
                     yield from self._drop(client)
                 if is_last or not (is_unknown or failure.code == _LIMIT):
@@ -210,7 +217,7 @@ class SocketSession:
         """Return the open socket, or a new one."""
         socket = self._socket
         if socket is not None:
-            yield from socket.look()
+            yield from socket.look(client)
             if self._is_idle and not socket.is_old and socket.ended is None:
                 return socket
             why = socket.ended or "it is too old, or was left in the middle of a response"
@@ -226,8 +233,8 @@ class SocketSession:
 
     def _ask(
         self, client: FallbackClient, socket: WebSocket, content: RequestBody, until: float
-    ) -> Steps[tuple[list[bytes], ResponseFailure | None]]:
-        """Send a message; return the messages up to the first event of its response, and what that refuses the request with."""
+    ) -> Steps[tuple[list[bytes], Mapping[str, Any]]]:
+        """Send a message; return the messages up to the first event of its response, and that event."""
         own_id, seconds = socket.answer.client_request_id, client.connection.try_seconds
         begun: list[bytes] = []
         silent_at = min(time.monotonic() + seconds, until)
@@ -239,7 +246,7 @@ class SocketSession:
                 messages = yield from socket.receive(left)
                 begun += messages
                 if (event := next(filter(None, map(_read_event, messages)), None)) is not None:
-                    return begun, _read_refusal(event)
+                    return begun, event
         except httpcore.ReadTimeout as error:
             client.validate_time(until)
             is_proxied = socket.answer.network.is_proxied
@@ -275,7 +282,8 @@ class SocketSession:
     def _drop(self, client: FallbackClient) -> Steps[None]:
         """Close the socket, if there is one."""
         socket, self._socket, self._chain = self._socket, None, None
-        self._marks = GrowingMap[Any, object]()
+        # Not `GrowingMap[Any, object]`, which imports something while the interpreter may be ending.
+        self._marks = GrowingMap()
         if socket is not None:
             yield from socket.close(client)
 
@@ -306,14 +314,22 @@ def _read_event(message: bytes) -> Mapping[str, Any] | None:
     return event if event and (room == "response" or not dot) else None
 
 
-def _read_refusal(event: Mapping[str, Any]) -> ResponseFailure | None:
+def _read_refusal(event: Mapping[str, Any], *, goes_on: bool) -> ResponseFailure | None:
     """Return the failure in an event that refuses a request as an error status does; None where the event belongs to a response."""
-    if event.get("type") != "error":
+    if event.get("type") not in ("error", "response.failed"):
         return None
     told = StreamDecoder().feed(dict(event))
     failure = next((one for one in told if isinstance(one, ResponseFailure)), None)
-    is_refusal = failure and (failure.status is not None or failure.code in (_NOT_FOUND, _LIMIT))
-    return failure if is_refusal else None
+    if failure is None or (goes_on and _is_of_parent(failure)):
+        return failure
+    is_refusal = failure.status is not None or failure.code in (_NOT_FOUND, _LIMIT)
+    return failure if is_refusal and event.get("type") == "error" else None
+
+
+def _is_of_parent(failure: ResponseFailure) -> bool:
+    """Return whether it is what a request goes on from that a server refuses."""
+    is_named = failure.code == _NOT_FOUND or failure.param == "previous_response_id"
+    return is_named or _OF_PARENT.search(failure.message) is not None
 
 
 def _to_answer(failure: ResponseFailure, socket: WebSocket) -> ErrorAnswer:

@@ -1,14 +1,16 @@
 """The HTTP clients of a process, one for each connection, kept between calls with what their servers have refused or announced."""
 
+import asyncio
 import atexit
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, override
 
-from gpt5_responses._http.client import HttpAnswer, HttpClient, Steps, play
+from gpt5_responses._http.client import HttpAnswer, HttpClient, Steps, aplay, play
+from gpt5_responses._http.steps import Asynchronous
 from gpt5_responses._settings.connection import Connection
 
 from .calls import Call, make
@@ -54,6 +56,34 @@ class _Client(FallbackClient):
         """Close the client's sockets if it has left the pool and no call uses it."""
         if self.is_retired and not self.users:
             play(self.close())
+
+
+class AsyncClient(FallbackClient):
+    """An asynchronous client, which looks at the connections that nobody uses as a transport does."""
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection, Asynchronous)
+        self._looks_in: asyncio.AbstractEventLoop | None = None
+        self._closing: asyncio.Task[None] | None = None
+
+    @override
+    def end(self, answer: HttpAnswer) -> Steps[None]:
+        yield from super().end(answer)
+        self._look_later()
+
+    def _look_later(self) -> None:
+        loop = asyncio.get_running_loop()
+        if self._looks_in is not loop:
+            self._looks_in = loop
+            loop.call_later(_LOOK_SECONDS, self._look)
+
+    def _look(self) -> None:
+        self._looks_in = None
+        self._closing = asyncio.get_running_loop().create_task(self._close_old())
+
+    async def _close_old(self) -> None:
+        if await aplay(self.close_old()):
+            self._look_later()
 
 
 class Transport:
@@ -204,11 +234,13 @@ class Transport:
             self._look_later()
 
     def _look_later(self) -> None:
-        if self._look is None:
+        # A fork has none of its parent's threads.
+        if self._look is None or not self._look.is_alive():
             self._look = threading.Timer(_LOOK_SECONDS, self._close_old)
             # It must not keep a process alive.
             self._look.daemon = True
-            self._look.start()
+            with suppress(RuntimeError):  # There are no new threads once the interpreter ends.
+                self._look.start()
 
     def _close_old(self) -> None:
         """Close the connections that nobody has used for a while, in all clients."""

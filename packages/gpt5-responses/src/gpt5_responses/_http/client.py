@@ -276,8 +276,12 @@ class HttpClient:
 
     def drop(self, answer: HttpAnswer) -> Steps[None]:
         """Close an answer and its connection."""
-        yield self._kind.close(answer.response)
-        yield self._kind.close(answer.connection)
+        for it in (answer.response, answer.connection):
+            yield from self._close(it)
+
+    def is_own(self, network: Network | AsyncNetwork) -> bool:
+        """Return whether this process, and event loop, made a connection. A fork shares its parent's, where each would read the other's answers."""
+        return network.place == self._kind.place()
 
     def call(
         self,
@@ -326,7 +330,8 @@ class HttpClient:
 
     def end_reading(self, answer: HttpAnswer) -> None:
         """Wake a thread that waits for more of a body. Closing the socket would not wake it: it would wait for the server until its timeout."""
-        if not answer.is_read:  # else the connection may serve another call by now
+        # One that is read may serve another call by now, and one of another process is not ours to end.
+        if not answer.is_read and answer.network.place[0] == os.getpid():
             with suppress(OSError):  # the server may have closed it first
                 answer.stream.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
 
@@ -347,14 +352,18 @@ class HttpClient:
                 self._idle.remove(kept)
             has_others = bool(self._idle)
         for _, connection, _ in old:
-            yield self._kind.close(connection)
+            yield from self._close(connection)
         return has_others
 
     def close(self) -> Steps[None]:
         """Close all network connections except those in use, which are closed with their answers."""
         self._is_closed = True
         while self._idle:
-            yield self._kind.close(self._idle.pop()[1])
+            yield from self._close(self._idle.pop()[1])
+
+    def _close(self, it: Any) -> Steps[None]:
+        with suppress(RuntimeError):  # Nobody can close what is an event loop's that is over.
+            yield self._kind.close(it)
 
     def _idle_seconds(self, answer: HttpAnswer) -> float:
         """Return for how long a connection is kept that nobody uses."""
@@ -417,16 +426,19 @@ class HttpClient:
         yield from self.close_old(looks=False)
         while True:
             with self._lock:
-                if not self._idle:
+                kept = next((one for one in reversed(self._idle) if self.is_own(one[2])), None)
+                if kept is None:
                     return (*self._connect(), False)
-                _, connection, network = self._idle.pop()
+                self._idle.remove(kept)
+            _, connection, network = kept
             if not connection.has_expired():
                 return connection, network, True
             yield self._kind.close(connection)
 
     def _connect(self) -> tuple[Any, Network | AsyncNetwork]:
         """Return a network connection that connects when it is first used."""
-        network = self._kind.network(is_proxied=self._proxy is not None)
+        is_proxied, place = self._proxy is not None, self._kind.place()
+        network = self._kind.network(is_proxied=is_proxied, place=place)
         # A pool for one connection, only to make it: this class decides what is kept and reused.
         make_pool: Any = self._kind.pool
         pool = make_pool(ssl_context=trusted(), proxy=self._proxy, network_backend=network)

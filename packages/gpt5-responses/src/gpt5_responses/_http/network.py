@@ -26,6 +26,7 @@ _READ_BYTES = 64  # what a read costs beside its bytes
 # Servers keep a connection open, and name what a page needs, in some kilobytes of informational answers.
 _MOST_BYTES_AHEAD = 100 * 1024
 
+type Place = tuple[int, object]
 type Read = Callable[[int, float | None], bytes]
 
 
@@ -34,14 +35,16 @@ class Network(httpcore.NetworkBackend):
 
     Args:
         is_proxied: Whether it connects to a proxy, which is not checked: the operator chose it, and only the proxy knows where it connects.
+        place: The process and event loop that it is for.
 
     Attributes:
         has_answered: Whether anything has been read since the last write.
         until: When the head of an answer has to be there at the latest, by `time.monotonic`.
     """
 
-    def __init__(self, *, is_proxied: bool) -> None:
+    def __init__(self, *, is_proxied: bool, place: Place = (0, None)) -> None:
         self.is_proxied = is_proxied
+        self.place = place
         self.has_answered = False
         self.until = math.inf
 

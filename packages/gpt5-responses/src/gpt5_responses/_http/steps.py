@@ -1,12 +1,14 @@
 """The network steps of both kinds of client, under the same names; a blocking client's step is done when it returns."""
 
 import asyncio
+import os
 import time
+from contextlib import suppress
 from typing import Any
 
 import httpcore
 
-from .async_network import AsyncNetwork
+from .async_network import AsyncNetwork, Place
 from .bodies import BoundedBody
 from .network import BodyStream, Network
 
@@ -16,6 +18,11 @@ class Blocking:
 
     pool = httpcore.ConnectionPool
     network = Network
+
+    @staticmethod
+    def place() -> Place:
+        """Return where this is: the only process that may use the connections which are made in it."""
+        return os.getpid(), None
 
     @staticmethod
     def send(connection: Any, request: httpcore.Request) -> httpcore.Response:
@@ -60,6 +67,13 @@ class Asynchronous:
     pool = httpcore.AsyncConnectionPool
     network = AsyncNetwork
     sleep = staticmethod(asyncio.sleep)
+
+    @staticmethod
+    def place() -> Place:
+        """Return where this is: the only process and event loop that may use the connections which are made there."""
+        with suppress(RuntimeError):  # in no loop, where nothing is connected to
+            return os.getpid(), asyncio.get_running_loop()
+        return os.getpid(), None
 
     @staticmethod
     async def send(connection: Any, request: httpcore.Request) -> httpcore.Response:

@@ -109,8 +109,9 @@ class WebSocket:
         yield from self._reply()
         return messages
 
-    def look(self) -> Steps[None]:
+    def look(self, client: HttpClient) -> Steps[None]:
         """Take what has arrived since the last response, without waiting; messages among it are answers to nothing."""
+        self._leave_to_others(client)
         for _ in range(_MOST_LOOKS):
             if self.ended is not None or not self.get_extra_info("is_readable"):
                 return
@@ -125,6 +126,7 @@ class WebSocket:
 
     def close(self, client: HttpClient) -> Steps[None]:
         """Say goodbye, if anybody is there, and close the connection."""
+        self._leave_to_others(client)
         if self.ended is None:
             self.ended = SocketError("it was closed here")
             self._replies += self._frames.send(CloseConnection(code=1000))
@@ -132,6 +134,10 @@ class WebSocket:
             yield from self._reply()
         finally:
             yield from client.drop(self.answer)
+
+    def _leave_to_others(self, client: HttpClient) -> None:
+        if not client.is_own(self.answer.network):
+            self.ended, self._replies = SocketError("it is another process's, or event loop's"), b""
 
     def _reply(self) -> Steps[None]:
         """Write what frames have to be answered with. Whether that arrives shows when something is read."""
