@@ -15,6 +15,8 @@ from typing import Any
 _CHANCE = 0.15
 _SECONDS = (0.001, 0.02, 0.1, 0.3)
 _sleep = time.sleep  # which a test may replace for itself
+# Of its own: a property test takes for its doing what draws from everybody's while its values are drawn.
+_random = random.Random()
 
 
 def install() -> None:
@@ -27,8 +29,8 @@ def install() -> None:
 
 def _late(work: Callable[..., Any]) -> Callable[..., Any]:
     def wait_and_work(*arguments: Any, **options: Any) -> Any:
-        if random.random() < _CHANCE:
-            _sleep(random.choice(_SECONDS))
+        if _random.random() < _CHANCE:
+            _sleep(_random.choice(_SECONDS))
         return work(*arguments, **options)
 
     return wait_and_work

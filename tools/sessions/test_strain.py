@@ -40,16 +40,18 @@ def test_four_processes_are_busy_while_the_command_runs_and_gone_afterwards() ->
 
 
 SEND_LATE = """
-import socket, threading
+import random, socket, threading
 from sessions import late
 
 late._CHANCE = 1.0
 late._sleep = lambda _: print("late")
 late.install()
+drawn = random.getstate()
 one, other = socket.socketpair()
 thread = threading.Thread(target=lambda: one.sendall(b"it arrives"))
 thread.start()
 print(other.recv(100).decode())
+assert random.getstate() == drawn  # A property test would take that for its own doing.
 """
 
 
