@@ -90,7 +90,7 @@ def open_pages(chromium):
         )
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(120_000)
         page.on(
             "request",
             lambda one: None if one.url.startswith((origin, "data:")) else problems.append(one.url),

@@ -29,7 +29,10 @@ def use(place: Path) -> Path:
 def bring(place: Path, target: Path) -> None:
     """Copy a folder of the cache to where it is worked with, unless there is one already."""
     if use(place).exists() and not target.exists():
-        shutil.copytree(place, target)
+        try:
+            shutil.copytree(place, target)
+        except OSError:  # Another clone's session puts its own there.
+            shutil.rmtree(target, ignore_errors=True)
 
 
 def keep(source: Path, place: Path) -> None:
@@ -37,7 +40,10 @@ def keep(source: Path, place: Path) -> None:
     made = use(place).with_name(f"{place.name}-{os.getpid()}")
     shutil.copytree(source, made)
     shutil.rmtree(place, ignore_errors=True)
-    made.replace(place)
+    try:
+        made.replace(place)
+    except OSError:  # Another clone's session has put its own there meanwhile.
+        shutil.rmtree(made)
 
 
 def share_bytecode(environment: Path) -> None:

@@ -32,10 +32,16 @@ def test_a_process_below_the_command_stands_still_and_goes_on(
     assert strain.main("stops", sys.executable, "-c", WAIT_FOR_A_STOP) == 3
 
 
-def test_four_processes_are_busy_while_the_command_runs_and_gone_afterwards() -> None:
-    count = "import psutil, sys; sys.exit(len(psutil.Process().parent().children()) - 1)"
+COUNT = """
+import psutil, sys, time
+while (count := len(psutil.Process().parent().children()) - 1) < 4:
+    time.sleep(0.01)
+sys.exit(count)
+"""
 
-    assert strain.main("busy", sys.executable, "-c", count) == 4
+
+def test_four_processes_are_busy_while_the_command_runs_and_gone_afterwards() -> None:
+    assert strain.main("busy", sys.executable, "-c", COUNT) == 4
     assert psutil.Process().children() == []
 
 

@@ -1,5 +1,9 @@
+import inspect
 import json
 import os
+import random
+import socket
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -13,6 +17,10 @@ RECORDINGS = Path(__file__).parent / "recordings"
 
 # The tests speak plain HTTP. To read the machine's certificates costs a client more than its request.
 os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
+# Nor may a busy machine need more time than a client leaves it, which would be five seconds.
+PATIENCE = inspect.signature(httpx.get).parameters["timeout"].default
+for kind in PATIENCE.as_dict():
+    setattr(PATIENCE, kind, 120)
 
 
 # A busy machine must not fail a law that holds.
@@ -39,10 +47,20 @@ def server():
         yield simulator
 
 
+@pytest.fixture
+def free_port():
+    """A port that nobody else is given: systems give out none below 32768 by chance."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
+
+
 @pytest.fixture(scope="session")
 def ask():
     """Post a request to a simulator with a key, and return the HTTP response."""
-    with httpx.Client(timeout=30) as client:
+    with httpx.Client(timeout=120) as client:
 
         def post(simulator, body=None, *, key="sk-test", headers=None, **settings):
             request = {"model": "gpt-5", "input": "Hello"} | (body or {}) | settings

@@ -1,6 +1,5 @@
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -37,12 +36,6 @@ def test_help_is_whole_and_the_version_is_told(run, monkeypatch):
     assert (code, "unverified_organization" in shown) == (0, True)
     code, shown, _ = run("--version")
     assert (code, shown.startswith("gpt5-simulator 0.")) == (0, True)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -121,26 +114,30 @@ def test_a_port_in_use_is_one_clear_line(run, server):
 
 
 @pytest.fixture
-def serve(run):
-    """Run the command on a free port, have a function ask it, interrupt it; return its exit code and what it wrote to stderr."""
+def serve(run, monkeypatch, free_port):
+    """Run the command, have a function ask it, interrupt it; return its exit code and what it wrote to stderr."""
 
     def command(visit, *options):
-        port = free_port()
+        said, out = map(os.fdopen, os.pipe(), "rw")
+        told = []
 
         def ask_and_interrupt():
-            transport = httpx.HTTPTransport(retries=12)
-            url = f"http://127.0.0.1:{port}/v1"
+            told.append(said.readline())
             try:
-                with httpx.Client(base_url=url, transport=transport, headers=KEY) as client:
+                with httpx.Client(base_url=told[0].strip(), headers=KEY) as client:
                     visit(client)
             finally:
-                os.kill(os.getpid(), signal.SIGINT)
+                if told[0]:  # else it has ended by itself
+                    os.kill(os.getpid(), signal.SIGINT)
 
         visitor = threading.Thread(target=ask_and_interrupt)
         visitor.start()
-        code, out, err = run(*options, "--port", str(port))
-        visitor.join(120)
-        assert out == f"http://127.0.0.1:{port}/v1\n"
+        with said, monkeypatch.context() as patch:
+            patch.setattr(sys, "stdout", out)
+            code, _, err = run(*options, "--port", str(free_port))
+            out.close()
+            visitor.join(120)
+            assert [*told, *said] == [f"http://127.0.0.1:{free_port}/v1\n"]
         return code, err
 
     return command

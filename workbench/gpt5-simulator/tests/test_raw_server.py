@@ -47,15 +47,14 @@ def wait_for_the_end(peer: socket.socket) -> None:
         peer.recv(1)
 
 
-def test_the_end_frees_the_port_and_lets_go_of_everybody() -> None:
-    with RawServer(lambda peer: peer.sendall(GREETING)) as server:
-        port = connect(server).port
-        idle = socket.create_connection(("127.0.0.1", port), timeout=120)
+def test_the_end_frees_the_port_and_lets_go_of_everybody(free_port: int) -> None:
+    with RawServer(lambda peer: peer.sendall(GREETING), port=free_port):
+        idle = socket.create_connection(("127.0.0.1", free_port), timeout=120)
         waiting = threading.Thread(target=wait_for_the_end, args=[idle], daemon=True)
         waiting.start()
     waiting.join(120)
     idle.close()
 
     assert not waiting.is_alive()
-    with RawServer(lambda peer: peer.sendall(GREETING), port=port) as again:
-        assert again.base_url == f"http://127.0.0.1:{port}/v1"
+    with RawServer(lambda peer: peer.sendall(GREETING), port=free_port) as again:
+        assert again.base_url == f"http://127.0.0.1:{free_port}/v1"

@@ -117,7 +117,7 @@ def test_an_answer_is_passed_on_as_it_comes(folder):
 
     def answer(peer):
         peer.sendall(head("text/event-stream") + EVENT)
-        assert seen.wait(60)
+        assert seen.wait(120)
         peer.sendall(LAST_EVENT)
         peer.shutdown(2)
 
@@ -224,7 +224,7 @@ def test_a_client_may_leave_after_the_last_event(folder, reports, last):
 
     def answer(peer):
         peer.sendall(head("text/event-stream") + EVENT + last)
-        left.wait(60)
+        left.wait(120)
 
     with recorded_from(answer, folder, reports.append) as recorder:
         with httpx.stream("GET", f"{recorder.base_url}/x", timeout=120) as response:
@@ -242,7 +242,7 @@ def test_an_answer_that_nobody_waits_for_is_not_written(folder, reports):
 
     def answer(peer):
         peer.sendall(head("text/event-stream") + EVENT)
-        left.wait(60)
+        left.wait(120)
 
     with recorded_from(answer, folder, reports.append) as recorder:
         with httpx.stream("GET", f"{recorder.base_url}/x", timeout=120) as response:

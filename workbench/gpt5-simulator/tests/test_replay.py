@@ -27,7 +27,7 @@ STREAM = {"model": "gpt-5", "input": "Hello", "stream": True}
 
 def read_chunks(simulator):
     url = f"{simulator.base_url}/responses"
-    with httpx.stream("POST", url, json=STREAM, headers=KEY, timeout=30) as response:
+    with httpx.stream("POST", url, json=STREAM, headers=KEY, timeout=120) as response:
         return list(response.iter_raw())
 
 
@@ -37,7 +37,7 @@ def read_http_chunks(simulator):
     body = json.dumps(STREAM)
     head = ["POST /v1/responses HTTP/1.1", f"host: {host}", "authorization: Bearer k"]
     head += ["content-type: application/json", f"content-length: {len(body)}", "connection: close"]
-    with socket.create_connection((host, int(port)), timeout=30) as connection:
+    with socket.create_connection((host, int(port)), timeout=120) as connection:
         connection.sendall("\r\n".join([*head, "", body]).encode())
         _, _, rest = connection.makefile("rb").read().partition(b"\r\n\r\n")
     chunks = []

@@ -1,6 +1,7 @@
 import asyncio
+import contextlib
+import http.client
 import json
-import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -25,12 +26,9 @@ def test_it_serves_on_a_free_port_of_the_loopback_interface(server):
     assert server.base_url.endswith("/v1")
 
 
-def test_the_asked_port_is_taken():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    with ResponsesSimulator(port=port) as simulator:
-        assert simulator.base_url == f"http://127.0.0.1:{port}/v1"
+def test_the_asked_port_is_taken(free_port):
+    with ResponsesSimulator(port=free_port) as simulator:
+        assert simulator.base_url == f"http://127.0.0.1:{free_port}/v1"
 
 
 def test_a_port_in_use_is_an_error_that_names_it(server):
@@ -255,13 +253,14 @@ def test_two_hundred_calls_at_once_are_kept_apart(ask, events_of):
 
 
 def test_an_idle_connection_stays_open_longer_than_clients_keep_it(server):
-    with socket.create_connection(("127.0.0.1", httpx.URL(server.base_url).port)) as connection:
-        connection.settimeout(5.5)  # httpx keeps idle connections for 5 seconds
-        connection.sendall(b"GET /v1/models HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n")
-        while connection.recv(1 << 20)[-1:] != b"}":
-            pass
+    url = httpx.URL(server.base_url)
+    connection = http.client.HTTPConnection(url.host, url.port, timeout=120)
+    with contextlib.closing(connection):
+        connection.request("GET", "/v1/models")
+        assert connection.getresponse().read()
+        connection.sock.settimeout(5.5)  # httpx keeps idle connections for 5 seconds
         with pytest.raises(TimeoutError):
-            connection.recv(1)
+            connection.sock.recv(1)
 
 
 def test_leaving_ends_streams_that_hang():
@@ -269,7 +268,7 @@ def test_leaving_ends_streams_that_hang():
     ended = []
 
     def read(url):
-        with httpx.Client(timeout=30) as client:
+        with httpx.Client(timeout=120) as client:
             request = {"model": "gpt-5", "input": "x", "stream": True}
             try:
                 with client.stream("POST", url, json=request, headers=_KEY) as response:
@@ -298,11 +297,11 @@ def test_leaving_does_not_wait_for_a_model_that_blocks():
     with ResponsesSimulator(model=Blocking()) as simulator, ThreadPoolExecutor(1) as pool:
         body = {"model": "gpt-5", "input": "x"}
         url = f"{simulator.base_url}/responses"
-        waiting = pool.submit(httpx.post, url, json=body, headers=_KEY, timeout=30)
+        waiting = pool.submit(httpx.post, url, json=body, headers=_KEY, timeout=120)
         try:
-            assert asked.wait(60)
+            assert asked.wait(120)
             simulator.__exit__(None, None, None)
-            assert waiting.result(60).status_code == 500
+            assert waiting.result(120).status_code == 500
         finally:
             release.set()
 

@@ -39,7 +39,7 @@ def slow(clock):
 @pytest.fixture(scope="module")
 def call():
     """Send a request to a simulator."""
-    with httpx.Client(timeout=30, headers=KEY) as client:
+    with httpx.Client(timeout=120, headers=KEY) as client:
 
         def send(method, simulator, path, **more):
             return client.request(method, f"{simulator.base_url}/responses{path}", **more)
@@ -117,7 +117,7 @@ def test_a_resumed_stream_waits_for_what_is_still_made(slow, clock):
     streams = []
 
     def create():
-        with httpx.Client(headers=KEY, timeout=30) as client:
+        with httpx.Client(headers=KEY, timeout=120) as client:
             body = {"model": "gpt-5", "input": "Hi", "background": True, "stream": True}
             with client.stream("POST", f"{slow.base_url}/responses", json=body) as response:
                 lines = b""
@@ -172,7 +172,7 @@ def test_only_background_responses_are_cancelled(server, ask, call):
 
 
 def test_a_cancelled_stream_ends_without_a_last_event(slow, clock, call, events_of):
-    with httpx.Client(headers=KEY, timeout=30) as client:
+    with httpx.Client(headers=KEY, timeout=120) as client:
         body = {"model": "gpt-5", "input": "Hi", "background": True, "stream": True}
         with client.stream("POST", f"{slow.base_url}/responses", json=body) as response:
             chunks = response.iter_raw()
