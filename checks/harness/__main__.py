@@ -58,7 +58,7 @@ def main() -> None:
     minutes, load = (time.monotonic() - began) / 60, os.getloadavg()[1]
     _tell(build_table(mutations, columns))
     when = f"{datetime.now(UTC):%Y-%m-%d}, {options.drawn} tasks a cell"
-    _tell(f"{when}, {minutes:.0f} minutes, load {load:.1f}")
+    _tell(f"{when}, {minutes:.0f} min, load {load:.1f}")
 
 
 def _play(

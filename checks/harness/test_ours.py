@@ -6,6 +6,7 @@ from pathlib import Path
 from harness.cells import Program, read_harnesses
 from harness.mutations import draw_cases, read_mutations
 from harness.server import HarnessServer
+from harness.table import Column, build_table
 from harness.tasks import Parameter, Task, ToolSpec
 from harness.verdicts import judge
 
@@ -72,3 +73,12 @@ def test_ours_come_to_something_right_whatever_goes_wrong():
     came_to = {one.run.case.mutation.name: judge(one) for one in played}
     right = {mutation.name: mutation.right for mutation in mutations}
     assert {name: came for name, came in came_to.items() if came not in right[name]} == ARGUED
+
+
+def test_what_was_not_measured_is_not_in_the_table():
+    column = Column(harness=read_harnesses()[0], cells={}, cpu=0, memory=0)
+
+    table = build_table(read_mutations(), [column])
+
+    assert "| peak memory |  |" in table
+    assert "| CPU of a plain run |  |" in table
