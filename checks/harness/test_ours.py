@@ -1,7 +1,10 @@
 """Ours, packages alone, through the whole table with a task of our own; the tasks of others are played by `nox -s harness`."""
 
+import runpy
 import sys
 from pathlib import Path
+
+import pytest
 
 from harness.cells import Program, read_harnesses
 from harness.mutations import draw_cases, read_mutations
@@ -82,3 +85,23 @@ def test_what_was_not_measured_is_not_in_the_table():
 
     assert "| peak memory |  |" in table
     assert "| CPU of a plain run |  |" in table
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--harness", "nobody"], "argument --harness: invalid choice: 'nobody'"),
+        (["--mutation", "plain", "--mutation", "none"], "argument --mutation: invalid choice"),
+        (["--drawn", "0"], "argument --drawn: expected a number from 1"),
+        (["--tau2", "/nowhere"], "--tau2: expected a checkout of sierra-research/tau2-bench"),
+        (["--official", "/nowhere"], "--official: expected the official plugins"),
+        (["--harness", "official-plugins"], "official-plugins needs --official"),
+    ],
+)
+def test_an_option_that_cannot_be_met_is_named(monkeypatch, capsys, options, told):
+    monkeypatch.setattr(sys, "argv", ["harness", *options])
+
+    with pytest.raises(SystemExit):
+        runpy.run_module("harness.__main__", run_name="__main__")
+
+    assert told in capsys.readouterr().err
