@@ -24,10 +24,11 @@ from .verdicts import judge
 
 SEED = 58
 _AT_ONCE = 2
+# Each with what lies in it.
 _PATHS = {
-    "tau2": "a checkout of sierra-research/tau2-bench",
-    "official": "the official plugins, as tools/benchmarks/README.md has them",
-    "environments": "where the harnesses' environments are made",
+    "tau2": ("a checkout of sierra-research/tau2-bench", "src/tau2/domains/retail"),
+    "official": ("the official plugins, as tools/benchmarks/README.md has them", "models/openai"),
+    "environments": ("where the harnesses' environments are made", ""),
 }
 _SHOWN_CHARACTERS = 2_000
 
@@ -35,12 +36,18 @@ _SHOWN_CHARACTERS = 2_000
 def main() -> None:
     """Play what is asked for, and print it."""
     parser = argparse.ArgumentParser(prog="harness", description=__doc__)
-    for name in ("harness", "mutation"):
-        parser.add_argument(f"--{name}", action="append", help="only that one; may be repeated")
-    for name, told in _PATHS.items():
+    for name, table in (("harness", read_harnesses()), ("mutation", read_mutations())):
+        names, told = [one.name for one in table], "only that one; may be repeated"
+        parser.add_argument(f"--{name}", action="append", choices=names, metavar="NAME", help=told)
+    for name, (told, _) in _PATHS.items():
         parser.add_argument(f"--{name}", type=Path, help=told)
-    parser.add_argument("--drawn", type=int, default=DRAWN, help="how many tasks for each mutation")
+    told = "how many tasks for each mutation"
+    parser.add_argument("--drawn", type=_read_number, default=DRAWN, help=told)
     options = parser.parse_args()
+    for name, (told, inside) in _PATHS.items():
+        path = getattr(options, name)
+        if inside and path and not (path / inside).is_dir():
+            parser.error(f"--{name}: expected {told}; there is no {path / inside}")
     mutations = [one for one in read_mutations() if one.name in (options.mutation or [one.name])]
     harnesses = [
         one
@@ -48,8 +55,8 @@ def main() -> None:
         if one.name in (options.harness or [one.name])
         and (not one.needs or getattr(options, one.needs))
     ]
-    if not mutations or not harnesses:
-        parser.error("expected the name of a mutation, or of a harness that can run, by the tables")
+    if not harnesses:
+        parser.error("--harness: expected one that can run; official-plugins needs --official")
     pool = draw_pool(SEED, options.tau2)
     began = time.monotonic()
     with ThreadPoolExecutor(_AT_ONCE) as workers:
@@ -58,7 +65,13 @@ def main() -> None:
     minutes, load = (time.monotonic() - began) / 60, os.getloadavg()[1]
     _tell(build_table(mutations, columns))
     when = f"{datetime.now(UTC):%Y-%m-%d}, {options.drawn} tasks a cell"
-    _tell(f"{when}, {minutes:.0f} minutes, load {load:.1f}")
+    _tell(f"{when}, {minutes:.0f} min, load {load:.1f}")
+
+
+def _read_number(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError("expected a number from 1")
+    return int(text)
 
 
 def _play(

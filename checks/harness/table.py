@@ -38,7 +38,7 @@ class Counted:
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """What was measured of a harness: the runs of each mutation, processor seconds of a plain run, and the peak memory in bytes."""
+    """What was measured of a harness: the runs of each mutation, processor seconds of a plain run, and the peak memory in bytes; 0 where no run was plain."""
 
     harness: Harness
     cells: Mapping[str, Sequence[Counted]]
@@ -85,8 +85,8 @@ def build_table(mutations: Sequence[Mutation], columns: Sequence[Column]) -> str
         *([kind, *(_count(kind, one) for one in runs)] for kind in VERDICTS[:-1]),
         ["model calls beyond the least", *(_show_beyond(one, least, 0) for one in columns)],
         ["bytes sent, of the least", *(_show_beyond(one, least, 1) for one in columns)],
-        ["CPU of a plain run", *(f"{column.cpu * 1000:.0f} ms" for column in columns)],
-        ["peak memory", *(f"{column.memory / 1e6:.0f} MB" for column in columns)],
+        ["CPU of a plain run", *(_show_size(one.cpu * 1000, "ms") for one in columns)],
+        ["peak memory", *(_show_size(one.memory / 1e6, "MB") for one in columns)],
     ]
     return f"{_markdown(rows)}\n\n{_markdown(sums)}\n"
 
@@ -153,6 +153,10 @@ def _show_beyond(
     if not fewest:
         return ""
     return f"{had / fewest:.2f} x" if index else f"{(had - fewest) / len(right):.2f} a run"
+
+
+def _show_size(size: float, unit: str) -> str:
+    return f"{size:.0f} {unit}" if size else ""
 
 
 def _markdown(rows: Sequence[Sequence[str]]) -> str:

@@ -1,5 +1,6 @@
 """Ours, packages alone, through the whole table with a task of our own; the tasks of others are played by `nox -s harness`."""
 
+import runpy
 import sys
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from harness.cells import Program, read_harnesses
 from harness.mutations import draw_cases, read_mutations
 from harness.server import HarnessServer
+from harness.table import Column, build_table
 from harness.tasks import Parameter, Task, ToolSpec
 from harness.verdicts import judge
 
@@ -77,3 +79,32 @@ def test_ours_come_to_something_right_whatever_goes_wrong(monkeypatch: pytest.Mo
     came_to = {one.run.case.mutation.name: judge(one) for one in played}
     right = {mutation.name: mutation.right for mutation in mutations}
     assert {name: came for name, came in came_to.items() if came not in right[name]} == ARGUED
+
+
+def test_what_was_not_measured_is_not_in_the_table():
+    column = Column(harness=read_harnesses()[0], cells={}, cpu=0, memory=0)
+
+    table = build_table(read_mutations(), [column])
+
+    assert "| peak memory |  |" in table
+    assert "| CPU of a plain run |  |" in table
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--harness", "nobody"], "argument --harness: invalid choice: 'nobody'"),
+        (["--mutation", "plain", "--mutation", "none"], "argument --mutation: invalid choice"),
+        (["--drawn", "0"], "argument --drawn: expected a number from 1"),
+        (["--tau2", "/nowhere"], "--tau2: expected a checkout of sierra-research/tau2-bench"),
+        (["--official", "/nowhere"], "--official: expected the official plugins"),
+        (["--harness", "official-plugins"], "official-plugins needs --official"),
+    ],
+)
+def test_an_option_that_cannot_be_met_is_named(monkeypatch, capsys, options, told):
+    monkeypatch.setattr(sys, "argv", ["harness", *options])
+
+    with pytest.raises(SystemExit):
+        runpy.run_module("harness.__main__", run_name="__main__")
+
+    assert told in capsys.readouterr().err
