@@ -575,7 +575,6 @@ _UNSTOPPED = (
     "server/test_command.py::test_a_server_that_wakes_after_its_lease_ends_no_script_of_the_next_attempt",
     # The least that people may set is a second, which here has to be enough.
     "checks/test_soak.py::test_everything_that_a_plugin_offers_is_called",
-    "test_time.py::test_a_tool_that_keeps_answering_is_waited_for",
 )
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from dify_plugin_host import PluginProcess
+from dify_plugin_host import HostSettings, PluginProcess
 from file_server import serve_files
-from scripted_dify import Agent
+from scripted_dify import PATIENCE_SECONDS, Agent
 from span_receiver import receive_spans
 
 
@@ -40,6 +40,8 @@ def start_agent(runner):
             backwards=agent.answer,
             on_notice=agent.notices.append,
             environment={"PATH": "/usr/bin:/bin", **environment},
+            # What it has to send at its end may take a busy machine some time.
+            settings=HostSettings(stop_timeout_seconds=60),
         )
         agent.process = process
         runner.run(process.start())
@@ -102,7 +104,7 @@ def runs_folder(tmp_path_factory):
 @pytest.fixture(scope="session")
 def impatient_process(start_agent, runs_folder):
     return start_agent(
-        GPT5_AGENT_TOOL_SECONDS="1",
+        GPT5_AGENT_TOOL_SECONDS=str(PATIENCE_SECONDS),
         GPT5_AGENT_RUN_LOG=str(runs_folder),
         GPT5_AGENT_RUN_LOG_DAYS="1",
     )
@@ -110,7 +112,7 @@ def impatient_process(start_agent, runs_folder):
 
 @pytest.fixture
 def impatient_agent(impatient_process):
-    """A plugin that gives silent tools up after a second, and writes its runs to `runs_folder`."""
+    """A plugin that gives silent tools up after `PATIENCE_SECONDS`, and writes its runs to `runs_folder`."""
     return impatient_process.reset()
 
 
@@ -118,7 +120,7 @@ def impatient_agent(impatient_process):
 def limited_process(start_agent):
     return start_agent(
         PLUGIN_MAX_EXECUTION_TIMEOUT="300",
-        GPT5_AGENT_CLOSING_SECONDS="284",
+        GPT5_AGENT_CLOSING_SECONDS=str(285 - PATIENCE_SECONDS),
         GPT5_AGENT_APPROVAL_SECONDS="1",
         GPT5_AGENT_SNAPSHOT_KEY="s" * 32,
     )
@@ -130,19 +132,21 @@ def limited_agent(limited_process):
 
     All but a few of the 300 are kept for the closing call.
 
-    A run ends a twentieth before its limit: tools have one second.
+    A run ends a twentieth before its limit: tools have `PATIENCE_SECONDS`.
     """
     return limited_process.reset()
 
 
 @pytest.fixture(scope="session")
 def short_process(start_agent):
-    return start_agent(DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT="1000", GPT5_AGENT_TRACES="on")
+    return start_agent(
+        DIFY_BACKWARDS_INVOCATION_READ_TIMEOUT=str(PATIENCE_SECONDS * 1000), GPT5_AGENT_TRACES="on"
+    )
 
 
 @pytest.fixture
 def short_agent(short_process):
-    """A plugin below a daemon that ends each call after a second, and where nobody takes traces."""
+    """A plugin below a daemon that ends each call after `PATIENCE_SECONDS`, and where nobody takes traces."""
     return short_process.reset()
 
 

@@ -14,6 +14,9 @@ from dify_plugin_host import (
 )
 
 
+PATIENCE_SECONDS = 5
+"""For how long plugins wait where a test waits until they do not: so late may a busy machine be with what comes in time."""
+
 PROVIDER = "someone/models/models"
 SHOWN_ALONE = "InvokeBadRequestError"
 """The name of an error whose text Dify shows alone.

@@ -72,7 +72,7 @@ def main_test():
     tools = [Tool.from_function(work), Tool.from_function(slow)]
     before = count()
     told = {"many": play(ask("work", 20), tools, time_budget=TimeBudget()), "most": most}
-    short = TimeBudget(run_seconds=0.6, closing_seconds=0.2, call_seconds=0.5)
+    short = TimeBudget(run_seconds=7, closing_seconds=2, call_seconds=6)
     told["silent"] = play(lambda _: Interruptible(wait_for("given up")), time_budget=short)
     told["cancelled"] = play(lambda _: Interruptible(wait_for("cancelled")), cancelled=begun)
     told["left"] = count() - before

@@ -32,9 +32,9 @@ def debugged():
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         ) as process:
-            daemon.settimeout(60)
+            daemon.settimeout(600)
             peer, _ = daemon.accept()
-            peer.settimeout(60)
+            peer.settimeout(600)
             with peer, peer.makefile("rb") as lines:
                 try:
                     for line in lines:

@@ -99,6 +99,7 @@ def traced(start_agent, receiver, tmp_path_factory):
         GPT5_AGENT_RUN_LOG=str(path),
         GPT5_AGENT_TRACES="content",
         OTEL_EXPORTER_OTLP_ENDPOINT=receiver.url,
+        OTEL_EXPORTER_OTLP_TIMEOUT="600",  # or it may send what a busy machine has taken a second time
     )
     assert run_search(agent).text.endswith("It is 42.")
     return agent, list(agent.notices)

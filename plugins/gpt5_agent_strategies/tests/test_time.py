@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from processes import memory_of
-from scripted_dify import call, chunk, parameter, text_message, tool
+from scripted_dify import PATIENCE_SECONDS, call, chunk, parameter, text_message, tool
 
 
 ECHO = tool("echo", parameter("text"))
@@ -13,7 +13,7 @@ ECHO = tool("echo", parameter("text"))
 
 @pytest.fixture(scope="session")
 def hurried_process(start_agent):
-    return start_agent(GPT5_AGENT_RUN_SECONDS="2", GPT5_AGENT_CLOSING_SECONDS="1")
+    return start_agent(GPT5_AGENT_RUN_SECONDS="6", GPT5_AGENT_CLOSING_SECONDS="1")
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_nobody_reads_what_a_tool_says_after_it_was_given_up(limited_agent):
     async def flood(_request):
         while True:
             yield text_message("x" * 15_000)  # under the bound of a result until then
-            await asyncio.sleep(0.001)
+            await asyncio.sleep(0.005)
 
     async def answer(_request):
         held.append(memory_of(limited_agent.process.pid))
@@ -83,8 +83,8 @@ def test_a_tool_that_stays_silent_is_given_up_long_before_the_run_is(impatient_a
 
 def test_a_tool_that_keeps_answering_is_waited_for(impatient_agent):
     async def steady(_request):
-        for _ in range(25):
-            await asyncio.sleep(0.05)  # the clock that is tested is the plugin's own
+        for _ in range(25):  # the clock that is tested is the plugin's own
+            await asyncio.sleep(PATIENCE_SECONDS / 20)
             yield text_message(".")
 
     impatient_agent.dify.model = [[chunk(calls=[call("steady")])], [chunk("Done.")]]
@@ -96,7 +96,7 @@ def test_a_tool_that_keeps_answering_is_waited_for(impatient_agent):
 
 def test_a_model_call_that_ends_late_is_followed_by_the_closing_call(limited_agent):
     async def think_long(_request):
-        await asyncio.sleep(1.1)  # beyond what is kept for tools, within the run
+        await asyncio.sleep(PATIENCE_SECONDS + 0.1)  # beyond what is kept for tools, within the run
         yield chunk(calls=[call("echo", '{"text": "x"}')])
 
     limited_agent.dify.model = [think_long, [chunk("What I know.")]]
@@ -116,7 +116,7 @@ def test_a_model_that_falls_silent_ends_the_run_in_time(hurried_agent):
     hurried_agent.dify.model = [say_a_word]
     transcript = hurried_agent.run()
     assert transcript.text == (
-        "Well\nThe run reached its time limit of 2 seconds before the model was done."
+        "Well\nThe run reached its time limit of 6 seconds before the model was done."
     )
     assert transcript.error is None
     assert transcript.metadata["stop_reason"] == "time_limit"
@@ -133,7 +133,7 @@ def test_a_model_that_never_stops_is_stopped_in_time(hurried_agent):
     transcript = hurried_agent.run()
     said, _, sentence = transcript.text.partition("\n")
     assert set(said) == {"x"}
-    assert sentence == "The run reached its time limit of 2 seconds before the model was done."
+    assert sentence == "The run reached its time limit of 6 seconds before the model was done."
     assert transcript.metadata["stop_reason"] == "time_limit"
 
 

@@ -28,7 +28,7 @@ class InsidePlugin:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._process.communicate(timeout=120)
+        self._process.communicate(timeout=600)
 
     def run(self, code: str, **environment: str) -> Any:
         """Run `code` with the plugin's folder as its own, and return the JSON value that it prints."""

@@ -43,7 +43,7 @@ def silent_after(*opening: bytes) -> tuple[Callable[[socket.socket], None], thre
     def answer(peer: socket.socket) -> None:
         peer.sendall(HEAD + b"".join(opening))
         with contextlib.suppress(OSError):
-            peer.settimeout(60)
+            peer.settimeout(600)
             while peer.recv(65_536):
                 pass
             gone.set()
@@ -55,9 +55,11 @@ def terminal_frame() -> bytes:
     return frame({"type": "response.completed", "response": {"status": "completed"}})
 
 
-def json_answers(body: bytes, **headers: str) -> Callable[[socket.socket], None]:
+def json_answers(
+    body: bytes, *, status: str = "200 OK", **headers: str
+) -> Callable[[socket.socket], None]:
     """Return an answer of one JSON body over a connection that is kept."""
-    return _kept("application/json", body, **headers)
+    return _kept("application/json", body, status=status, **headers)
 
 
 def streams(body: bytes) -> Callable[[socket.socket], None]:
@@ -65,8 +67,10 @@ def streams(body: bytes) -> Callable[[socket.socket], None]:
     return _kept("text/event-stream", body)
 
 
-def _kept(content_type: str, body: bytes, **headers: str) -> Callable[[socket.socket], None]:
+def _kept(
+    content_type: str, body: bytes, *, status: str = "200 OK", **headers: str
+) -> Callable[[socket.socket], None]:
     told = {"content_type": content_type, "content_length": str(len(body)), **headers}
     lines = "".join(f"{name.replace('_', '-')}: {told[name]}\r\n" for name in told)
 
-    return lambda peer: peer.sendall(f"HTTP/1.1 200 OK\r\n{lines}\r\n".encode() + body)
+    return lambda peer: peer.sendall(f"HTTP/1.1 {status}\r\n{lines}\r\n".encode() + body)

@@ -144,7 +144,7 @@ def test_d10_a_stop_sequence_closes_the_connection(plugin: ModelPlugin) -> None:
     endless = EndlessAnswer(delta("The answer is 42 STOP"))
     with RawServer(endless) as server:
         answer = plugin.invoke(server, stop=["STOP"])
-        assert endless.client_has_gone.wait(timeout=60)
+        assert endless.client_has_gone.wait(timeout=120)
 
     assert (answer.text, answer.last["finish_reason"]) == ("The answer is 42 ", "stop")
 

@@ -41,7 +41,7 @@ def start() -> list[dict[str, Any]]:
         | {"INSTALL_METHOD": "local", "MAX_INVOCATION_TIMEOUT": "bad", "MAX_REQUEST_TIMEOUT": "10"},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        timeout=60,
+        timeout=600,
         check=True,
     )
     messages = map(json.loads, process.stdout.splitlines())

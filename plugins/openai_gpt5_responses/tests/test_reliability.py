@@ -208,8 +208,8 @@ def test_a_silent_server_gives_our_sentence_before_the_daemon_s_limit(
     for told, seconds, connections in answers:
         assert told[0] == "InvokeConnectionError"
         assert "exceeded its total time limit (PLUGIN_MAX_EXECUTION_TIMEOUT)" in told[1]
-        # The call ends a tenth before its limit, by the clock of a process that a machine may let stand still.
-        assert (seconds < slept + 1, connections) == (True, 1)
+        # And not at some other limit; a machine may let the process stand still.
+        assert (seconds < slept + 60, connections) == (True, 1)
 
 
 LIMIT = """
@@ -223,10 +223,13 @@ with validated_connection(credentials) as checked:
 """
 
 
-def test_a_call_ends_before_600_seconds_where_no_daemon_names_its_limit(
-    run_inside: Callable[..., Any],
+@pytest.mark.parametrize(
+    ("named", "seconds"), [({}, 590), ({"PLUGIN_MAX_EXECUTION_TIMEOUT": "10"}, 9)]
+)
+def test_a_call_ends_before_the_daemon_s_limit_which_is_600_seconds_where_none_is_named(
+    run_inside: Callable[..., Any], named: dict[str, str], seconds: float
 ) -> None:
-    assert run_inside(LIMIT) == [[590, "PLUGIN_MAX_EXECUTION_TIMEOUT"]] * 2
+    assert run_inside(LIMIT, **named) == [[seconds, "PLUGIN_MAX_EXECUTION_TIMEOUT"]] * 2
 
 
 @pytest.mark.parametrize(
@@ -274,7 +277,7 @@ with RawServer(answer) as server:
     first = next(chunks).delta.message.content
     before = client_has_gone.is_set()
     chunks.close()
-    print(json.dumps([first, before, client_has_gone.wait(timeout=60)]))
+    print(json.dumps([first, before, client_has_gone.wait(timeout=120)]))
 """
 
 

@@ -35,7 +35,7 @@ def debugged() -> Iterator[tuple[socket.socket, BinaryIO]]:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         ) as process:
-            daemon.settimeout(60)
+            daemon.settimeout(600)
             peer, _ = daemon.accept()
             with peer, peer.makefile("rb") as lines:
                 try:

@@ -20,7 +20,7 @@ from soak_server import SAID_BEFORE_THE_END, SoakServer, kind_of, words
 LOGGER = logging.getLogger(__name__)  # shown with `--log-cli-level=info`
 KEYS = 40
 AT_ONCE = 40
-QUIET_SECONDS = 10
+QUIET_SECONDS = 120
 MEGABYTE = 1024 * 1024
 
 

@@ -5,7 +5,9 @@ import functools
 import importlib.metadata
 import importlib.util
 import json
+import random
 import shutil
+import socket
 import sys
 import textwrap
 import threading
@@ -192,6 +194,16 @@ def pass_time():
 
 
 @pytest.fixture
+def free_port():
+    """A port that nobody else is given: systems give out none below 32768 by chance."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
+
+
+@pytest.fixture
 def run_daemon():
     """Run daemon servers, each on a loop in a thread of its own, until the test ends."""
     with contextlib.ExitStack() as stack:
@@ -224,7 +236,7 @@ def daemon_of(*folders, **options):
     thread.start()
     try:
         asyncio.run_coroutine_threadsafe(server.start(), loop).result()
-        with httpx.Client(base_url=server.base_url, timeout=60, verify=False) as client:
+        with httpx.Client(base_url=server.base_url, timeout=120, verify=False) as client:
             yield Caller(server, client, loop)
     finally:
         asyncio.run_coroutine_threadsafe(server.stop(), loop).result()

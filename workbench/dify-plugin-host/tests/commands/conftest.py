@@ -40,7 +40,7 @@ class Host:
         headers["Content-Type"] = "application/json"
         body = json.dumps({"user_id": "u", "data": data})
         url = f"{self.ready['base_url']}/plugin/t/dispatch/{path}"
-        response = httpx.post(url, headers=headers, content=body, timeout=60, verify=False)
+        response = httpx.post(url, headers=headers, content=body, timeout=120, verify=False)
         events = response.text.split("\n\n")[:-1]
         return [json.loads(event.removeprefix("data: "))["data"] for event in events]
 

@@ -75,7 +75,7 @@ def test_the_page_of_a_chat_stays_until_ctrl_c_and_then_all_is_ended(terminal, t
     assert terminal.process.poll() is None
     terminal.press(b"\x03")
     terminal.read_until(None)
-    assert terminal.process.wait(60) == 130
+    assert terminal.process.wait(120) == 130
     assert "Traceback" not in terminal.shown
     with pytest.raises(httpx.ConnectError):
-        httpx.get(address)
+        httpx.get(address, timeout=120)

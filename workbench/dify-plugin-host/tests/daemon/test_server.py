@@ -957,25 +957,20 @@ async def test_a_port_that_cannot_be_had_is_named(echo):
         await DaemonServer(echo, port=65536).start()
 
 
-async def test_a_plugin_that_does_not_start_frees_the_port(make_plugin):
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    server = DaemonServer(make_plugin("sys.exit(1)"), port=port)
+async def test_a_plugin_that_does_not_start_frees_the_port(make_plugin, free_port):
+    server = DaemonServer(make_plugin("sys.exit(1)"), port=free_port)
     with pytest.raises(PluginStartError):
         await server.start()
-    socket.create_server(("127.0.0.1", port)).close()
+    socket.create_server(("127.0.0.1", free_port)).close()
 
 
-async def test_a_start_that_is_given_up_frees_the_port():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-
-    start = asyncio.create_task(DaemonServer(port=port).start())
+async def test_a_start_that_is_given_up_frees_the_port(free_port):
+    start = asyncio.create_task(DaemonServer(port=free_port).start())
     await asyncio.sleep(0)  # Now it listens, and has not begun to serve.
     start.cancel()
     with pytest.raises(asyncio.CancelledError):
         await start
-    socket.create_server(("127.0.0.1", port)).close()
+    socket.create_server(("127.0.0.1", free_port)).close()
 
 
 def test_a_plugin_that_is_stopped_while_it_comes_back_stays_away(make_plugin, run_daemon, tmp_path):

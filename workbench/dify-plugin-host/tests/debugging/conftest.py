@@ -130,12 +130,6 @@ class Desk:
         raise AssertionError(port)
 
 
-@pytest.fixture
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
-
-
 @pytest.fixture(scope="module")
 def desk():
     with contextlib.ExitStack() as stack:

@@ -107,7 +107,8 @@ async def test_nothing_is_left_of_it_although_an_editor_is_attached(shout, desk,
     assert len(members(group)) == 2
     starting.cancel()
     await asyncio.wait({starting})
-    assert members(group) == []
+    while members(group):  # noqa: ASYNC110 - a process that was killed needs a moment to be gone
+        await asyncio.sleep(0.01)
 
 
 def members(group):

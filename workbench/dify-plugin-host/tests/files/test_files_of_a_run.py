@@ -148,7 +148,7 @@ def test_a_link_that_was_not_given_out_leads_nowhere(runner, host, change):
     path, _, sign = url.partition("sign=")
     changed = {"sign=": path + "sign=", "sign=x": f"{path}sign=x{sign}"}.get(change)
     other = changed or url.replace("file-preview", change + "x")
-    ask = runner.run(asyncio.to_thread(httpx.get, other))
+    ask = runner.run(asyncio.to_thread(httpx.get, other, timeout=120))
     assert (ask.status_code, ask.json()["code"]) == (403, "forbidden")
     assert host().find_file(url) == CHART
     assert host().find_file(other) is None
@@ -158,7 +158,7 @@ def test_a_link_ends_by_itself(runner, host):
     short = host(file_link_seconds=0.2)
     url = runner.run(short.share_file(CHART))["url"]
     runner.run(asyncio.sleep(0.2))
-    assert runner.run(asyncio.to_thread(httpx.get, url)).status_code == 403
+    assert runner.run(asyncio.to_thread(httpx.get, url, timeout=120)).status_code == 403
     assert short.find_file(url) is None
 
 
@@ -169,7 +169,7 @@ def test_the_links_end_with_the_host(runner, shared_plugins):
 
     address = urlsplit(runner.run(main()))
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection((address.hostname, address.port), timeout=5)
+        socket.create_connection((address.hostname, address.port), timeout=120)
 
 
 def test_an_uploaded_file_is_a_tool_file_that_can_be_fetched(say, host):
@@ -282,7 +282,7 @@ def test_a_models_message_has_the_files_before_the_text(runner, host):
 def test_a_models_message_has_links_where_dify_is_set_to_send_them(runner, host):
     part, _ = message(runner, host, CHART, send_format="url")["content"]
     assert part["base64_data"] == ""
-    assert runner.run(asyncio.to_thread(httpx.get, part["url"])).content == PNG
+    assert runner.run(asyncio.to_thread(httpx.get, part["url"], timeout=120)).content == PNG
 
 
 @pytest.mark.parametrize(

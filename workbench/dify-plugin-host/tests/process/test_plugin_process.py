@@ -6,6 +6,7 @@ import re
 import select
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -293,6 +294,33 @@ async def test_a_plugin_whose_heart_beats_lives(make_plugin, pass_time):
         for _ in range(4):
             assert await collect(plugin) == [{"alive": True}]
             pass_time(400)
+
+
+async def test_a_heart_that_nobody_listened_to_has_not_stopped(make_plugin, tmp_path, pass_time):
+    folder = make_plugin(
+        """
+        from pathlib import Path
+        wire.ready()
+        for request in wire.requests():
+            wire.stream(request, {})
+            while not Path(request["data"]["until"]).exists():
+                time.sleep(0.01)
+            wire.send("heartbeat", {})
+            Path(request["data"]["until"]).unlink()
+            wire.end(request)
+        """
+    )
+    until = tmp_path / "until"
+    settings = HostSettings(heartbeat_timeout_seconds=600, call_timeout_seconds=6_000)
+    async with PluginProcess(folder, settings=settings) as plugin:
+        answer = plugin.invoke("model", "invoke_llm", {"until": str(until)})
+        await anext(answer)
+        until.touch()
+        while until.exists():
+            time.sleep(0.01)  # noqa: ASYNC251 - the loop stands still
+        pass_time(600)
+        assert [item async for item in answer] == []
+        assert plugin.failure is None
 
 
 async def test_a_plugin_that_dies_in_a_call_fails_it_with_its_last_words(make_plugin):

@@ -44,6 +44,7 @@ type NoticeHandler = Callable[["Notice"], None]
 """A function that takes a plugin's notices."""
 
 _NOTICE_TEXT_LENGTH = 200
+_UNREAD_SECONDS = 1.0
 _OVER = "session not found: the call that this belongs to has ended"
 
 
@@ -198,8 +199,13 @@ class Connection:
         self._stop_heart_timer()
         limit = self._settings.heartbeat_timeout_seconds
         problem = f"was killed: it sent no heartbeat for {limit:g} s"
-        self._heart_timer = asyncio.get_running_loop().call_later(limit, self._kill, problem)
+        self._heart_timer = asyncio.get_running_loop().call_later(limit, self._doubt, problem)
         self._ready.set()
+
+    def _doubt(self, problem: str) -> None:
+        """Kill the plugin, unless its heartbeats are there and only unread, because the loop itself stood still for so long."""
+        loop = asyncio.get_running_loop()
+        self._heart_timer = loop.call_later(_UNREAD_SECONDS, self._kill, problem)
 
     def _stop_heart_timer(self) -> None:
         if self._heart_timer:

@@ -118,7 +118,7 @@ def fetch(file):
     import hashlib  # noqa: PLC0415 - few tests need these, and without them it starts in half the time
     import urllib.request  # noqa: PLC0415
 
-    with urllib.request.urlopen(file["url"], timeout=5) as found:
+    with urllib.request.urlopen(file["url"], timeout=120) as found:
         content, mime_type = found.read(), found.headers["content-type"]
     digest = hashlib.sha256(content).hexdigest()
     return {**file, "sha256": digest, "length": len(content), "served_as": mime_type}
