@@ -38,7 +38,10 @@ class Counted:
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """What was measured of a harness: the runs of each mutation, processor seconds of a plain run, and the peak memory in bytes; 0 where no run was plain."""
+    """What was measured of a harness: the runs of each mutation, processor seconds of a plain run, and the peak memory in bytes.
+
+    The last two are 0 where no run was plain.
+    """
 
     harness: Harness
     cells: Mapping[str, Sequence[Counted]]
