@@ -49,6 +49,18 @@ TWINS: Mapping[str, tuple[str, Mapping[str, str]]] = {
             "An asynchronous connection": "A blocking connection",
         },
     ),
+    f"{_RESPONSES}/_streams/async_body_reads.py": (
+        f"{_RESPONSES}/_streams/body_reads.py",
+        {
+            "        limits: How long to wait.\n": "        limits: How long to wait.\n        pause: Called when everything that has arrived has been yielded, if given.\n",
+            "async_iter_batches(\n    answer: HttpAnswer, reader: ResponseReader, limits: TimeLimits\n": "iter_batches(\n    answer: HttpAnswer, reader: ResponseReader, limits: TimeLimits, pause: Pause | None\n",
+            "async_waiting(answer.stream, reader, limits)": "waiting(answer.stream, reader, limits, pause)",
+            "import async_waiting": "import Pause, waiting",
+            "for events in reader.feed(data):\n                yield events": "yield from reader.feed(data)",
+            "for events in reader.close():\n            yield events": "yield from reader.close()",
+            "aiter_stream": "iter_stream",
+        },
+    ),
     f"{_SERVER_CLIENT}/asynchronous.py": (
         f"{_SERVER_CLIENT}/blocking.py",
         {

@@ -18,6 +18,7 @@ from gpt5_responses import (
     Request,
     ResponsesError,
     Transport,
+    acreate,
     create,
     validate_server,
 )
@@ -71,14 +72,12 @@ def test_an_answer_that_does_not_come_is_a_timeout_and_not_asked_for_again(
     assert len(wire.requests) == 1
 
 
-async def test_an_asynchronous_call_is_not_made_again_either(
-    pause: threading.Event, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Connection, "try_seconds", 0.1)
+async def test_an_asynchronous_call_is_not_made_again_either(pause: threading.Event) -> None:
     for opening in (b"", head(**EVENTS)):
         with Wire(silent(pause, opening)) as wire:
+            slow = wire.connection(timeout_seconds=0.1, max_retries=3)
             with pytest.raises(ConnectionTimeoutError, match="in time"):
-                await ask(wire, max_retries=3)
+                await acreate(slow, REQUEST)
             pause.set()
         pause.clear()
         assert len(wire.requests) == 1

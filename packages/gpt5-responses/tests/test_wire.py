@@ -31,6 +31,7 @@ from gpt5_responses import (
     StreamInterruptedError,
     Transport,
     UnexpectedResponseError,
+    acreate,
     create,
     prepare_transport,
     validate_model,
@@ -377,8 +378,7 @@ def test_an_end_that_comes_a_little_later_is_waited_for(transport: Transport) ->
 async def test_an_end_that_does_not_come_costs_no_more_than_the_connection(
     tail: bytes, patience: float, transport: Transport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("time_limits", "async_stream"):
-        monkeypatch.setattr(f"gpt5_responses._streams.{module}.REST_SECONDS", patience)
+    monkeypatch.setattr("gpt5_responses._streams.time_limits.REST_SECONDS", patience)
     with Wire(stream(DELTA, DONE, tail=tail)) as wire:
         for _ in range(2):
             assert create(wire.connection(), REQUEST, transport=transport).text == "Hi"
@@ -537,13 +537,16 @@ def test_a_list_of_models_that_is_too_large_is_none(transport: Transport) -> Non
     ],
     ids=["comments", "after a delta", "one frame", "blanks"],
 )
-def test_what_only_keeps_a_connection_alive_does_not_do_so_for_ever(
+async def test_what_only_keeps_a_connection_alive_does_not_do_so_for_ever(
     opening: bytes, piece: bytes, transport: Transport
 ) -> None:
     pause = threading.Event()
     with Wire(dripping(opening, piece=piece, pause=pause, seconds=0.02)) as wire:
+        slow = wire.connection(timeout_seconds=0.3)
         with pytest.raises(ConnectionTimeoutError, match="sent no event in time"):
-            create(wire.connection(timeout_seconds=0.3), REQUEST, transport=transport)
+            create(slow, REQUEST, transport=transport)
+        with pytest.raises(ConnectionTimeoutError, match="sent no event in time"):
+            await acreate(slow, REQUEST)
         pause.set()
 
 

@@ -71,6 +71,9 @@ from ._values.reading import read_user_message
 from ._values.usage import Usage
 
 
+_UNLIMITED = Budgets()
+
+
 class AgentRun:
     """One agent run, from the question to the answer, as a state machine with no I/O.
 
@@ -171,7 +174,7 @@ class AgentRun:
     @property
     def budgets(self) -> Budgets:
         """The budgets of the run, all without a limit if it was made with none."""
-        return self._run.settings.budgets or Budgets()
+        return self._run.settings.budgets or _UNLIMITED
 
     @property
     def budget_uses(self) -> tuple[BudgetUse, ...]:

@@ -55,10 +55,12 @@ def without_marks(items: Iterable[Any], made_by: str | None) -> list[Any]:
 
 def is_open_reasoning(item: Item) -> bool:
     """Return whether an item is reasoning that anybody can read."""
+    if type_of(item) != "reasoning":  # Asked of each item of every response.
+        return False
     text = _text(item, "content")
     if not _is_sealed(item):
         text += _text(item, "summary") + text_at(item, "encrypted_content")
-    return type_of(item) == "reasoning" and bool(text.strip())
+    return bool(text.strip())
 
 
 def returned_reasoning(item: Item, made_by: str | None) -> dict[str, Any] | None:

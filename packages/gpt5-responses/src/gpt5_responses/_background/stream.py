@@ -20,10 +20,11 @@ from gpt5_responses._calls.calls import (
 from gpt5_responses._calls.transport import TRANSPORT, SentRequest, Transport
 from gpt5_responses._errors import ResponsesError
 from gpt5_responses._settings.connection import Connection
-from gpt5_responses._streams.body_reads import Pause, iter_batches
+from gpt5_responses._streams.body_reads import iter_batches
 from gpt5_responses._streams.deadline import within
 from gpt5_responses._streams.stream import ResponseStream
 from gpt5_responses._streams.time_limits import TimeLimits
+from gpt5_responses._streams.waiting import Pause
 
 from .following import (
     LAST_SECONDS,

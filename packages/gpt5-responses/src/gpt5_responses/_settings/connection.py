@@ -4,6 +4,7 @@ import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, Self, cast, get_args
 from urllib.parse import urlsplit
 
@@ -239,11 +240,15 @@ class Connection:
         Returns:
             None where OpenAI itself answers, which gets no open reasoning: see `gpt5_messages.mark_open_reasoning`.
         """
-        if self.is_openai:
-            return None
-        # Without the query, which may hold the key.
-        place = urlsplit(self.base_url)._replace(query="").geturl()
-        return hashlib.sha256(f"{place}\0{model}".encode()).hexdigest()[:16]
+        return None if self.is_openai else _mark(self.base_url, model)
+
+
+# Asked five times for each request.
+@lru_cache(maxsize=256)
+def _mark(base_url: str, model: str) -> str:
+    # Without the query, which may hold the key.
+    place = urlsplit(base_url)._replace(query="").geturl()
+    return hashlib.sha256(f"{place}\0{model}".encode()).hexdigest()[:16]
 
 
 def find_secrets(credentials: object) -> KnownSecrets:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack, aclosing
 from typing import TYPE_CHECKING, Any, Self
 
 from gpt5_messages import Completion, StreamEvent
@@ -10,12 +10,12 @@ from gpt5_responses._calls.fallback_requests import FallbackClient, Whole
 from gpt5_responses._calls.left_out import Fallback
 from gpt5_responses._errors import ResponsesError
 from gpt5_responses._http.client import HttpAnswer, aplay
-from gpt5_responses._http.error_messages import interrupted
 from gpt5_responses._http.steps import Asynchronous
 from gpt5_responses._settings.connection import Connection
 
+from .async_body_reads import async_iter_batches
 from .reader import ResponseReader, StreamFacts
-from .time_limits import MOST_REST_BYTES, REST_SECONDS, TimeLimits, is_delimited
+from .time_limits import TimeLimits
 
 
 if TYPE_CHECKING:
@@ -104,51 +104,14 @@ class AsyncResponseStream(StreamFacts):
             await aplay(self._client.end(answer))
 
     async def _iterate(self, answer: HttpAnswer) -> AsyncGenerator[StreamEvent]:
-        chunks = self._bytes(answer)
         try:
-            async for data in chunks:
-                for events in self._reader.feed(data):
+            async with aclosing(async_iter_batches(answer, self._reader, self._limits)) as batches:
+                async for events in batches:
                     for event in events:
                         yield event
-                if self._reader.is_over:
-                    await _read_rest(chunks, answer)
-                    return
-            for events in self._reader.close():
-                for event in events:
-                    yield event
         except ResponsesError as error:
             self._name(error)
             raise
-
-    async def _bytes(self, answer: HttpAnswer) -> AsyncGenerator[bytes]:
-        """Yield the body as it arrives; any error of the HTTP library counts as a broken connection."""
-        chunks = aiter(answer.response.aiter_stream())
-        while True:
-            try:
-                # For the call as a whole; a silence ends by the HTTP library's own timeout.
-                async with asyncio.timeout(self._limits.seconds_left):
-                    data = await anext(chunks, None)
-            except TimeoutError:
-                raise self._limits.took_too_long() from None
-            except Exception as error:  # noqa: BLE001  whatever it is
-                raise interrupted(error, request_id=self.request_id) from None
-            if data is None:
-                return
-            yield data
-            # The reader has read the data by now: whether it was more than a comment shows here.
-            self._limits.note(self._reader.progress)
-
-
-async def _read_rest(chunks: AsyncGenerator[bytes], answer: HttpAnswer) -> None:
-    """Read the rest of a body after its response has ended, so that the connection can be reused."""
-    if is_delimited(answer.headers):
-        with suppress(ResponsesError, TimeoutError):
-            async with asyncio.timeout(REST_SECONDS):
-                size = 0
-                async for data in chunks:
-                    size += len(data)
-                    if size > MOST_REST_BYTES:
-                        return
 
 
 def aopen_stream(

@@ -13,10 +13,11 @@ from gpt5_responses._calls.transport import TRANSPORT, SentRequest, Transport
 from gpt5_responses._errors import ResponsesError
 from gpt5_responses._settings.connection import Connection
 
-from .body_reads import Pause, iter_batches
+from .body_reads import iter_batches
 from .deadline import within
 from .reader import ResponseReader, StreamFacts
 from .time_limits import TimeLimits
+from .waiting import Pause
 
 
 if TYPE_CHECKING:
