@@ -1,5 +1,6 @@
 """What has the fields of an input is one, whoever wrote it."""
 
+import tracemalloc
 from decimal import Decimal
 from enum import Enum
 from types import SimpleNamespace
@@ -292,6 +293,18 @@ def test_of_many_messages_only_what_they_have_is_written():
     assert load_messages(as_before) == tuple(messages)
     with pytest.raises(SnapshotError, match=r"messages\[1000\]\.opaque_body: expected plain JSON"):
         dump_messages([*messages[1:], Message(role="assistant", opaque_body=object())])
+
+
+def test_while_messages_are_written_their_text_is_held_twice_and_no_more_often():
+    messages = [Message(role="user", content=f"{number:01000}") for number in range(2_000)]
+    tracemalloc.start()
+    try:
+        text = dump_messages(messages)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 2.7 * len(text)
 
 
 def test_inputs_come_back_from_json_as_they_were():

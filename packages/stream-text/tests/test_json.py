@@ -1,4 +1,5 @@
 import json
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -42,8 +43,22 @@ def test_much_is_written_as_little_is(value):
     assert has_many_values(many)
     assert not has_many_values(value)
     assert not has_many_values(many, most=20_000)
-    for one in (value, many, {"of": many, "\ud800": value}, [value] * 501 + [0] * 10_000):
+    named = dict.fromkeys(map(str, range(501)), value)
+    lists = [value] * 501 + [0] * 10_000
+    for one in (value, many, {"of": many, "\ud800": value}, lists, named | {"of": many}):
         assert dump_json(one) == json.dumps(one, separators=(",", ":"))
+
+
+@pytest.mark.parametrize("value", [dict.fromkeys(map(str, range(20_000)), 0), [0] * 100_000])
+def test_while_much_is_written_little_more_is_held_than_its_text_twice(value):
+    tracemalloc.start()
+    try:
+        text = dump_json(value)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 3 * len(text)
 
 
 @pytest.mark.parametrize(

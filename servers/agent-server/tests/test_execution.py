@@ -1,9 +1,11 @@
 """What an executor is given, and what becomes of what it does."""
 
 import asyncio
+import gc
 import re
 import secrets
 import threading
+import weakref
 
 import pytest
 from agents import Scripted, engine, eventually, finish, new_run, query, start, until, watch
@@ -354,3 +356,31 @@ async def test_a_run_whose_events_cannot_be_stored_is_begun_as_often_as_servers_
         run = await finish(runs, await start(runs, "work"))
 
     assert (run.result.error_type, run.attempt) == ("interrupted", 2)
+
+
+class Key(str):
+    """The key of a step, with what the step is made from."""
+
+    __slots__ = ("__dict__", "__weakref__")
+
+
+async def test_what_a_run_has_held_is_let_go_without_a_collector_of_circles(tmp_path):
+    held = []
+
+    async def work(run):
+        key = Key("ask")
+        held.extend([weakref.ref(run), weakref.ref(key)])
+        await run.tell("text", {})
+        await run.step(key, lambda: asyncio.sleep(0, b"done"))
+        del key
+        return RunResult(status="succeeded", output=held[1]() is None)
+
+    gc.disable()
+    try:
+        async with engine(f"sqlite:///{tmp_path}/runs.sqlite", Scripted(work=work)) as runs:
+            run = await finish(runs, await start(runs, "work"))
+            await eventually(lambda: held[0]() is None)
+    finally:
+        gc.enable()
+
+    assert run.result.output is True

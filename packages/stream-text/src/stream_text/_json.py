@@ -5,6 +5,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
+from itertools import batched
 from json import decoder, scanner
 from typing import Any, Final, NoReturn
 
@@ -76,13 +77,15 @@ def dump_json(value: Any) -> str:
     # `encode` writes in C, and no other thread can run until it returns, so it gets what is small.
     if not has_many_values(value):
         return _ENCODER.encode(value)
-    if is_object(value):
-        members = value.items()
-        return "{" + ",".join(f"{_dump_name(name)}:{dump_json(one)}" for name, one in members) + "}"
-    if len(value) <= _TOGETHER:
-        return f"[{','.join(map(dump_json, value))}]"
-    slices = (value[first : first + _TOGETHER] for first in range(0, len(value), _TOGETHER))
-    return f"[{','.join(dump_json(one)[1:-1] for one in slices)}]"
+    kind, members = (dict, value.items()) if is_object(value) else (list, value)
+    if len(value) > _TOGETHER:
+        inner = (dump_json(kind(few))[1:-1] for few in batched(members, _TOGETHER))
+    elif kind is dict:
+        inner = (f"{_dump_name(name)}:{dump_json(one)}" for name, one in members)
+    else:
+        inner = map(dump_json, members)
+    text = ",".join(inner)
+    return f"{{{text}}}" if kind is dict else f"[{text}]"
 
 
 def _dump_name(name: Any) -> str:

@@ -1,5 +1,7 @@
 import asyncio
 import base64
+import tracemalloc
+from contextlib import aclosing
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -237,3 +239,34 @@ async def test_the_clients_id_is_handed_on_only_if_there_is_one(make_agent, run_
     folder = make_agent("import json, sys; print(json.dumps(list(json.load(sys.stdin))))")
     [output], _ = await run_agent(folder)
     assert output == JsonOutput(value=["runner_request_id"])
+
+
+HUNDRED_THOUSAND = """
+import json, pathlib, sys, time
+pathlib.Path("size").write_text(str(len(sys.stdin.read())))
+print(json.dumps([[number] for number in range(100_000)]))
+while not pathlib.Path("go").exists():
+    time.sleep(0.01)
+"""
+
+
+async def test_what_a_script_was_given_and_has_printed_is_let_go_while_it_runs(
+    make_agent, make_runner
+):
+    folder = make_agent(HUNDRED_THOUSAND)
+    tracemalloc.start()
+    try:
+        stream = make_runner().run(folder, {"a": "x" * 4_000_000}, files={"b": b"x" * 4_000_000})
+        async with aclosing(stream):
+            assert len((await anext(stream)).value) == 100_000
+            following = asyncio.ensure_future(anext(stream))
+            await asyncio.sleep(0)
+            held, _ = tracemalloc.get_traced_memory()
+            (folder / "go").touch()
+            result = await following
+    finally:
+        tracemalloc.stop()
+
+    assert result.status == "succeeded"
+    assert int((folder / "size").read_text()) > 4_000_000
+    assert held < 3_000_000

@@ -150,13 +150,13 @@ def dump_messages(messages: Iterable[object]) -> str:
     Raises:
         SnapshotError: If one of them contains a value that JSON cannot express.
     """
-    given, slices = tuple(messages), list[str]()
+    given, pieces = tuple(messages), [f'{{"{_KIND}": "tuple", "items": [']
     # As plain values they are many times as large, and no other thread can run until `dumps` returns.
     for first in range(0, len(given), _TOGETHER):
         few = enumerate(given[first : first + _TOGETHER], first)
         plain = [_to_plain(one, f"messages[{index}]") for index, one in few]
-        slices.append(json.dumps(plain, ensure_ascii=False)[1:-1])
-    return f'{{"{_KIND}": "tuple", "items": [{", ".join(slices)}]}}'
+        pieces += [", " if first else "", json.dumps(plain, ensure_ascii=False)[1:-1]]
+    return "".join((*pieces, "]}"))
 
 
 def load_messages(text: str) -> tuple[Any, ...]:

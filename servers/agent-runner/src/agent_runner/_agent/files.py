@@ -55,8 +55,7 @@ def written_files(folder: Path, files: Mapping[str, bytes]) -> Generator[None]:
             _write(folder, files)
         yield
     finally:
-        if files:
-            remove_folder(folder)
+        remove_folder(folder)
 
 
 def remove_folder(folder: Path) -> None:

@@ -66,8 +66,10 @@ def build_payload(
     if files:
         folder = run_folder(ids.attempt)
         added[_FILES] = [str(folder / name) for name in files]
-    # Checked above: the input has none of these names.
-    return f"{text[:-1]}{',' if fields else ''}{dump_json(added)[1:]}".encode()
+    # Checked above: the input has none of these names. It may be large, and is copied no more than it has to be.
+    head, tail = text.encode(), dump_json(added)[1:].encode()
+    del text
+    return b"%b%b%b" % (memoryview(head)[:-1], b"," if fields else b"", tail)
 
 
 def find_ambiguous_files(

@@ -24,6 +24,7 @@ def classify_line(line: bytes | str) -> _StdoutOutput:
     Source: docs/contracts/agent-runner.md, E8 to E13.
     """
     text, invalid = _decode_line(line)
+    del line  # It may be large.
     try:
         value = parse_json(text)
     except InvalidJsonError:

@@ -55,7 +55,7 @@ class Launch:
         command: Program and arguments.
         folder: Working directory.
         environment: All environment variables.
-        stdin: The whole content of stdin.
+        stdin: The pieces of what stands on stdin, which are let go once they are written: they may be large, and the process may run for long.
         marker: The variable, as `NAME=value`, by which the attempt's processes are found wherever they hide.
         scratch: The attempt's own folder, if it has one, which is deleted with it.
     """
@@ -63,7 +63,7 @@ class Launch:
     command: Sequence[str]
     folder: Path
     environment: Mapping[str, str]
-    stdin: bytes
+    stdin: list[bytes]
     marker: str
     scratch: Path
 
@@ -125,7 +125,8 @@ async def run_process(launch: Launch, limits: ProcessLimits) -> AsyncGenerator[L
 async def _start(launch: Launch, pipes: Sequence["_Pipe"]) -> asyncio.subprocess.Process:
     # A file instead of a pipe, so that a script that never reads cannot block the runner.
     with tempfile.TemporaryFile() as stdin:
-        stdin.write(launch.stdin)
+        stdin.writelines(launch.stdin)
+        launch.stdin.clear()
         stdin.seek(0)
         with refusing_os_errors("command", f"{launch.command[0]!r} cannot be started"):
             return await asyncio.create_subprocess_exec(

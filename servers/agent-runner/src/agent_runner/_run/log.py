@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -53,11 +53,13 @@ class ScriptLog:
         with suppress(OSError):
             self._file.close()
 
-    def write_lines(self, source: str, lines: Sequence[bytes], *, types: Sequence[str]) -> None:
-        """Write lines of the script, each with the type of its output."""
+    def write_lines(
+        self, source: str, lines: Sequence[Mapping[str, Any]], *, types: Sequence[str]
+    ) -> None:
+        """Write lines of the script, as `cut_line` has left them, each with the type of its output."""
         at = datetime.now(UTC).isoformat()
         self._append(
-            {"at": at, "event": source, "type": kind} | self._line_fields(line)
+            {"at": at, "event": source, "type": kind, **line}
             for line, kind in zip(lines, types, strict=True)
         )
 
@@ -66,7 +68,8 @@ class ScriptLog:
         self._last_event = event
         self._append([{"at": datetime.now(UTC).isoformat(), "event": event} | fields])
 
-    def _line_fields(self, line: bytes) -> dict[str, Any]:
+    def cut_line(self, line: bytes) -> Mapping[str, Any]:
+        """Return what is written of a line: its text without secrets, and how long it is if that is only its beginning."""
         # Redacted before it is cut, so that no secret is cut in two and missed.
         text = self._redact(line.decode(errors="replace"))
         cut = {"characters": len(text)} if len(text) > _SHOWN_CHARACTERS else {}

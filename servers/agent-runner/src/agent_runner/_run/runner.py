@@ -115,7 +115,7 @@ class AgentRunner(EnvironmentSettings, ProcessLimits):
             command=self.command or _uv_command(),
             folder=agent.path,
             environment=build_environment(agent.path, self, ids),
-            stdin=payload,
+            stdin=[payload],
             marker=f"{ATTEMPT_VARIABLE}={ids.attempt}",
             scratch=run_folder(ids.attempt),
         )
@@ -131,7 +131,7 @@ class AgentRunner(EnvironmentSettings, ProcessLimits):
         return _known_secrets(build_environment(path, self, RunIds()))
 
     async def _iterate(
-        self, launch: Launch, ids: RunIds, files: Mapping[str, bytes]
+        self, launch: Launch, ids: RunIds, files: dict[str, bytes]
     ) -> AsyncGenerator[Output | RunResult]:
         log = ScriptLog(
             launch.folder / LOG_FOLDER,
@@ -142,10 +142,12 @@ class AgentRunner(EnvironmentSettings, ProcessLimits):
         run = _Run(ids, log, self)
         with log, written_files(launch.scratch, files):
             run.log_start(launch, files)
+            files.clear()  # They may be large, and the script may run for long.
             async with aclosing(run_process(launch, self)) as events:
                 async for event in events:
                     for output in run.outputs(event):
                         yield output
+                        del output  # It may be large, and the next may not come soon.
 
 
 class _Run:
@@ -161,13 +163,14 @@ class _Run:
 
     def log_start(self, launch: Launch, files: Mapping[str, bytes]) -> None:
         """Log the start: the agent, the names of its variables (never their values), and digests of its files."""
+        payload = b"".join(launch.stdin)
         self._log.write(
             "started",
             folder=str(launch.folder),
             runner_request_id=self._ids.runner,
             client_request_id=self._ids.client,
-            input_bytes=len(launch.stdin),
-            input_sha256=hashlib.sha256(launch.stdin).hexdigest(),
+            input_bytes=len(payload),
+            input_sha256=hashlib.sha256(payload).hexdigest(),
             environment=sorted(launch.environment),
             files=[
                 {"name": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
@@ -181,10 +184,13 @@ class _Run:
             yield from self._end(event)
             return
         classify = classify_line if event.source == "stdout" else classify_error
-        outputs: list[Output] = [classify(line) for line in event.lines]
-        types = [output.type for output in outputs]
-        self._log.write_lines(event.source, event.lines, types=types)
-        event.lines.clear()  # They may be large, and who waits for the next holds on to them.
+        # Large ones are let go of as soon as can be: parsed, they take many times their size.
+        logged = [self._log.cut_line(line) for line in event.lines]
+        outputs: list[Output] = []
+        event.lines.reverse()
+        while event.lines:
+            outputs.append(classify(event.lines.pop()))
+        self._log.write_lines(event.source, logged, types=[output.type for output in outputs])
         self._wrote_errors = self._wrote_errors or event.source == "stderr"
         for output in outputs:
             if isinstance(output, JsonOutput) and output.metadata:

@@ -228,6 +228,7 @@ class ScriptExecutor:
                 await attempt.take(output)
                 if isinstance(output, ScriptResult):
                     return await attempt.end(output)
+                del output  # It may be large, and the next may not come soon.
         raise AssertionError("expected a result at the end of a run")  # pragma: no cover
 
     def _folder(self, agent: str) -> Path:
@@ -278,8 +279,8 @@ class _Attempt:
     async def _show(self, output: Output) -> None:
         emitted = output.to_dict()
         self._recorder.record_output(emitted)
-        await self._run.tell(output.type, emitted)
         self._answer.add(output)
+        await self._run.tell(output.type, emitted)
 
 
 def _attempt_id(run: Execution, attempt: int) -> str:

@@ -92,6 +92,8 @@ class Attempt:
         try:
             ending = await self._reach_end(executor)
             self.is_interrupted = True
+            # Else both would stand in a circle, and all that the run has held would lie around for long.
+            execution.on_lost = lambda: None
             if isinstance(ending, Waiting):
                 await execution.wait(ending)
                 log_wait(ending.request)

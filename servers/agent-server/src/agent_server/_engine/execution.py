@@ -42,6 +42,7 @@ class RunExecution:
             parts: The engine's parts that store and report it.
             on_lost: Called when the run no longer belongs to this server.
         """
+        self.on_lost = on_lost
         self.claim = claim
         self.run_id = claim.run_id
         self.tenant = claim.tenant
@@ -61,12 +62,9 @@ class RunExecution:
         self._underway = parts.underway
         # How often runs may have been told something when this one had read it all.
         self._has_read = -1
-        self._on_lost = on_lost
         self._number = claim.started.number
         self._bytes = claim.stored_bytes
-        self._gathering = Gathering(
-            lambda emitted: self._store(holds.append, emitted=emitted), on_failed=on_lost
-        )
+        self._gathering = Gathering()
         self._is_broken = False
         self._recorded = set(claim.recorded)
         # One per step: a second call for a step under way waits, and gets the recorded result.
@@ -103,17 +101,18 @@ class RunExecution:
     async def tell(self, type_: str, data: JsonObject) -> None:
         """Emit an event."""
         refuse_own_event(type_)
-        text = await beside(data, dump_json, data)
+        await self._gathering.await_room()
+        text = (await beside(data, dump_json, data)).encode()
         if self._number >= self._settings.max_events:
             raise EventLimitError(f"expected at most {self._settings.max_events} events")
-        event = Event(number=self._number + 1, type=type_, created_at=now(), text=text.encode())
+        event = Event(number=self._number + 1, type=type_, created_at=now(), text=text)
         if self._bytes + measure(event) > self._settings.max_event_bytes:
             raise EventLimitError(
                 f"expected at most {self._settings.max_event_bytes} bytes of events"
             )
         self._number += 1
         self._bytes += measure(event)
-        await self._gathering.add(event)
+        self._gathering.add(event, self._append)
 
     async def step(
         self,
@@ -125,6 +124,7 @@ class RunExecution:
         request: bytes = b"",  # noqa: ARG002 - the interface's
     ) -> bytes:
         """Do a step once in the life of the run, and return its result."""
+        key = str(key)  # One that has more to it would be kept with it until the run ends.
         async with self._locks.setdefault(key, asyncio.Lock()):
             if key in self._recorded:
                 return await self._writer.submit(holds.read_step, self.claim, key)
@@ -173,6 +173,12 @@ class RunExecution:
         if not self._is_broken:
             await self._store(claims.release, emitted=self._gathering.take())
 
+    def _append(self, emitted: list[Event]) -> "asyncio.Future[bool]":
+        """Store a batch of events that nobody waits for."""
+        stored = self._store(holds.append, emitted=emitted)
+        stored.add_done_callback(lambda done: done.exception() is None or self.on_lost())
+        return stored
+
     def _store(
         self, operation: Callable[..., bool], *args: object, emitted: list[Event]
     ) -> "asyncio.Future[bool]":
@@ -186,6 +192,6 @@ class RunExecution:
         if done.exception() is not None:
             self._is_broken = True  # The caller that awaits it gets the error.
         elif not done.result():
-            self._on_lost()
+            self.on_lost()
         elif emitted:
             self._hub.publish(self.claim.seq, emitted)

@@ -34,14 +34,10 @@ _emitted = contextvars.ContextVar[list[None] | None]("agent_server_emitted", def
 class Gathering:
     """Events that are emitted, but not yet on their way to the database.
 
-    Args:
-        store: Stores a batch.
-        on_failed: Called when a batch that nobody waits for could not be stored.
+    It does not know who stores them: whoever has a gathering would stand in a circle with it.
     """
 
-    def __init__(self, store: Store, *, on_failed: Callable[[], None]) -> None:
-        self._store = store
-        self._on_failed = on_failed
+    def __init__(self) -> None:
         self._events: list[Event] = []
         self._bytes = 0
         # On their way, but not yet stored.
@@ -49,19 +45,27 @@ class Gathering:
         self._timer: asyncio.TimerHandle | None = None
         self._room = asyncio.Event()
 
-    async def add(self, event: Event) -> None:
-        """Add an event, which is stored soon; this waits only if the database is far behind."""
+    async def await_room(self) -> None:
+        """Return once there is room: this waits only if the database is far behind."""
+        while self._waiting_bytes > _MOST_WAITING_BYTES:
+            await self._room.wait()
+
+    def add(self, event: Event, store: Store) -> None:
+        """Add an event, which is stored soon.
+
+        Args:
+            event: The event.
+            store: Stores a batch.
+        """
         if (emitted := _emitted.get()) is not None:
             emitted.append(None)
         self._events.append(event)
         self._bytes += measure(event)
         if self._bytes >= _GATHER_BYTES:
-            self._flush()
+            self._flush(store)
         elif self._timer is None:
             loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(_GATHER_SECONDS, self._flush)
-        while self._waiting_bytes > _MOST_WAITING_BYTES:
-            await self._room.wait()
+            self._timer = loop.call_later(_GATHER_SECONDS, self._flush, store)
 
     def take(self) -> list[Event]:
         """Return what is gathered, for the caller to store."""
@@ -71,15 +75,12 @@ class Gathering:
         taken, self._events, self._bytes = self._events, [], 0
         return taken
 
-    def _flush(self) -> None:
+    def _flush(self, store: Store) -> None:
         size = self._bytes
         self._waiting_bytes += size
-        stored = self._store(self.take())
-        stored.add_done_callback(lambda done: self._end_flush(done, size))
+        store(self.take()).add_done_callback(lambda _: self._end_flush(size))
 
-    def _end_flush(self, done: "asyncio.Future[Any]", size: int) -> None:
-        if done.exception() is not None:
-            self._on_failed()
+    def _end_flush(self, size: int) -> None:
         self._waiting_bytes -= size
         self._room.set()
         self._room = asyncio.Event()

@@ -62,12 +62,13 @@ class StepTry:
         self._told = begun.told
         self._failure: Exception | None = None
         self._making: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        self._gathering = Gathering(self._store, on_failed=lambda: None)
+        self._gathering = Gathering()
 
     async def tell(self, type_: str, data: JsonObject) -> None:
         """Emit an event."""
         refuse_own_event(type_)
-        await self._gathering.add(await beside(data, Event.emit, 0, type_, data))
+        await self._gathering.await_room()
+        self._gathering.add(await beside(data, Event.emit, 0, type_, data), self._store)
 
     async def read_steered(self, after: int) -> Sequence[Any]:
         """Return what the run was told after so many messages."""

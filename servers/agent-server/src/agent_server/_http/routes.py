@@ -1,6 +1,5 @@
 """The routes of every server: `/v1`, health and metrics."""
 
-import asyncio
 import hashlib
 import json
 from collections.abc import Sequence
@@ -11,10 +10,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from agent_server._engine.gathering import beside
 from agent_server.executor import Executor
 from agent_server.runs import FINISHED, RESTING, NewRun, Runs
 from agent_server.settings import DEFAULT_TENANT
-from stream_text import LARGE_TEXT, has_many_values
+from stream_text import LARGE_TEXT
 
 from .access import find_caller, find_tenant, require_right_to, require_start
 from .bodies import build_model, parse_body, read_body, read_model, work_on_body
@@ -155,14 +155,16 @@ async def list_runs(request: Request) -> Response:
             query.to_filter(), tenant=find_tenant(request), limit=query.limit, cursor=query.cursor
         )
         found = [describe_run(run) for run in page.runs]
-        return await _to_json_apart({"runs": found, "next_cursor": page.next_cursor})
+        listed = {"runs": found, "next_cursor": page.next_cursor}
+        return await beside(listed, to_json, listed)
 
 
 async def get_run(request: Request) -> Response:
     """Return a run."""
     async with building(request):
         run = await find_runs(request).get(_run_id(request), tenant=find_tenant(request))
-        return await _to_json_apart(describe_run(run))
+        described = describe_run(run)
+        return await beside(described, to_json, described)
 
 
 async def cancel_run(request: Request) -> Response:
@@ -275,11 +277,6 @@ def read_idempotency_key(request: Request) -> str | None:
             "Idempotency-Key", f"expected 1 to {_MAX_KEY} characters of ASCII that can be printed"
         )
     return key
-
-
-async def _to_json_apart(value: object) -> Response:
-    """Return an answer that may be large, which is then written beside the event loop."""
-    return await asyncio.to_thread(to_json, value) if has_many_values(value) else to_json(value)
 
 
 def to_json(
