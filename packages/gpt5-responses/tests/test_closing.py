@@ -3,8 +3,10 @@
 import asyncio
 import json
 import socket
+import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -132,6 +134,27 @@ def test_a_connection_that_is_kept_is_looked_at_again(
             wait(number)
 
     assert wire.connections == 1
+
+
+def test_connections_are_kept_and_looked_at_by_many_threads_at_once(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpt5_responses._calls.transport._LOOK_SECONDS", 0.001)
+    interval = sys.getswitchinterval()
+    with Wire(whole(json.dumps(SILENT).encode(), keep_alive="timeout=600")) as wire:
+        connection = _connect(wire.base_url)
+
+        def ask(_: int) -> object:
+            return create(connection, WHOLE, transport=transport)
+
+        sys.setswitchinterval(1e-6)
+        try:
+            with ThreadPoolExecutor(16) as threads:
+                answers = list(threads.map(ask, range(300)))
+        finally:
+            sys.setswitchinterval(interval)
+
+    assert len(answers) == 300
 
 
 def test_what_had_arrived_when_it_was_closed_is_still_told(transport: Transport) -> None:

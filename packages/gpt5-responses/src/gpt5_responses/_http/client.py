@@ -162,7 +162,9 @@ class HttpClient:
         self._total_seconds = connection.total_seconds or math.inf
         # Each with the time when it is too old; the most recently used is last, and taken first.
         self._idle: deque[tuple[float, Any, Network | AsyncNetwork]] = deque()
-        self._lock = threading.Lock()  # looking at an idle connection and taking it are one step
+        self._lock = (
+            threading.Lock()
+        )  # guards the idle connections: looking at one and taking it are one step
         self._is_closed = False
         try:
             self._proxy = find_proxy(parts.scheme, host, trusted())
@@ -326,7 +328,8 @@ class HttpClient:
             yield self._kind.close(answer.connection)
         else:
             idle_until = time.monotonic() + self._idle_seconds(answer)
-            self._idle.append((idle_until, answer.connection, answer.network))
+            with self._lock:
+                self._idle.append((idle_until, answer.connection, answer.network))
 
     def end_reading(self, answer: HttpAnswer) -> None:
         """Wake a thread that waits for more of a body. Closing the socket would not wake it: it would wait for the server until its timeout."""
@@ -358,8 +361,11 @@ class HttpClient:
     def close(self) -> Steps[None]:
         """Close all network connections except those in use, which are closed with their answers."""
         self._is_closed = True
-        while self._idle:
-            yield from self._close(self._idle.pop()[1])
+        with self._lock:
+            idle = [connection for _, connection, _ in self._idle]
+            self._idle.clear()
+        for connection in idle:
+            yield from self._close(connection)
 
     def _close(self, it: Any) -> Steps[None]:
         with suppress(RuntimeError):  # Nobody can close what is an event loop's that is over.
