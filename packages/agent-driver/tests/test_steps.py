@@ -17,6 +17,7 @@ from agent_driver import (
     AgentEvent,
     Budgets,
     Finished,
+    Guardrails,
     RecordedError,
     ShowReasoning,
     ShowText,
@@ -648,6 +649,69 @@ async def test_a_store_that_cannot_record_ends_the_run(ending):
     assert (result.reason, type(result.cause)) == ("error", StepError)
     assert isinstance(result.cause, StepError)
     assert (result.cause.key, type(result.cause.__cause__)) == (ending, OSError)
+
+
+class Watching(Book):
+    """A book that is told what is made, and refuses the step of a key."""
+
+    def __init__(self, refused: str = "", records: dict[str, bytes] | None = None) -> None:
+        super().__init__(records)
+        self.refused = refused
+        self.order: list[str] = []
+
+    async def begin_step(self, key, /):
+        if key == self.refused:
+            raise OSError("too many")
+        self.order.append(f"{key} begins")
+
+    def build(self) -> Agent:
+        """Return an agent that notes what it does."""
+
+        def look(key: str) -> str:
+            """Look."""
+            self.order.append(f"look {key}")
+            return "seen"
+
+        def check(_: object) -> None:
+            self.order.append("check")
+
+        def model(call):
+            self.order.append(f"ask {call.round}")
+            return calls("a", name="look") if call.round == 1 else "Done."
+
+        return Agent(model, [look], guardrails=Guardrails(input=[check]))
+
+
+WATCHED = [
+    *("guardrail:input.0 begins", "check", "model:1 begins", "ask 1"),
+    *("tool:1.a begins", "look a", "model:2 begins", "ask 2"),
+]
+
+
+async def test_steps_that_watch_are_told_of_each_that_is_made_before_it_is_done():
+    book = Watching()
+    first = await book.build().arun("?", steps=book)
+    kept = dict([*book.records.items()][:3])
+    cut = Watching(records=kept)
+    again = await cut.build().arun("?", steps=cut)
+
+    assert book.order == WATCHED
+    assert (cut.order, again) == (WATCHED[-2:], first)
+    tools = [(key.tool, key.call_id) for key in book.asked]
+    assert tools == [(None, None), (None, None), ("look", "a"), (None, None)]
+
+
+@pytest.mark.parametrize(
+    ("refused", "before"), [("guardrail:input.0", 0), ("model:1", 2), ("tool:1.a", 4)]
+)
+async def test_a_step_that_its_watcher_refuses_is_not_done_and_ends_the_run(refused, before):
+    book = Watching(refused)
+    result = await book.build().arun("?", steps=book)
+
+    assert isinstance(result.cause, StepError)
+    assert (result.cause.key, str(result.cause.__cause__)) == (refused, "too many")
+    assert book.order == WATCHED[:before]
+    assert refused not in book.records
 
 
 async def test_a_record_that_is_none_ends_the_run():

@@ -15,6 +15,7 @@ from agent_driver import (
     StepRequest,
     Steps,
     StepWork,
+    WatchesSteps,
     adrive,
     agent_tool,
     drive,
@@ -176,6 +177,10 @@ class Keys:
         assert_type(key.request, StepRequest)
         return await work()
 
+    async def begin_step(self, key: StepKey) -> None:
+        """Hear of a step."""
+        assert_type(key.tool, str | None)
+
 
 async def make(agent: Agent[str, int], key: StepKey) -> None:
     """Make a step elsewhere."""
@@ -191,5 +196,7 @@ async def record() -> None:
     """Have the steps of runs recorded."""
     assert_type((await Agent(streamed).arun("?", steps=Book())).value, str)
     steps: Steps = Keys()
+    watching: WatchesSteps = Keys()
     await Agent(streamed).arun("?", steps=steps)
+    await watching.begin_step(StepKey("model:1"))
     await Agent(streamed).arun("?", steps=3)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]

@@ -11,7 +11,7 @@ import pytest
 from agents import Scripted, engine, eventually, finish, new_run, query, start, until, watch
 
 from agent_server.executor import RunFailedError, RunResult, TransientError, Usage
-from agent_server.logs import about
+from agent_server.logs import read_about
 
 
 async def play(script, tmp_path, *, cancel=False, **settings):
@@ -138,28 +138,37 @@ async def test_without_a_time_to_wait_the_pauses_grow_and_the_log_says_why(tmp_p
 
 async def test_a_step_that_does_not_end_is_named_by_log_and_figures(tmp_path, caplog, monkeypatch):
     monkeypatch.setattr("agent_server._engine.underway._FIRST_SECONDS", 0.4)
-    hanging = asyncio.Event()
+    hanging, named = asyncio.Event(), []
+
+    def note(_):
+        named.append(read_about().get("tool"))
+        return True
+
+    class Key(str):
+        __slots__ = ()
+        tool = "refund"
 
     async def work():
         await hanging.wait()
         return b""
 
     async def script(run):
-        with about(tool="refund"):
-            await run.step("tool:1.c1", work)
+        await run.step(Key("tool:1.c1"), work)
         return RunResult(status="succeeded")
 
     database = f"sqlite:///{tmp_path}/runs.sqlite"
-    async with engine(database, Scripted(script=script), lease_seconds=0.2) as runs:
-        run_id = await start(runs, "script")
-        await eventually(lambda: "the step tool:1.c1 goes on after" in caplog.text)
-        figures = [runs.statistics(tenant=one).longest_step_seconds for one in ("ada", "bob")]
-        hanging.set()
-        await finish(runs, run_id)
-        after = runs.statistics().longest_step_seconds
+    with caplog.filtering(note):
+        async with engine(database, Scripted(script=script), lease_seconds=0.2) as runs:
+            run_id = await start(runs, "script")
+            await eventually(lambda: "the step tool:1.c1 goes on after" in caplog.text)
+            figures = [runs.statistics(tenant=one).longest_step_seconds for one in ("ada", "bob")]
+            hanging.set()
+            await finish(runs, run_id)
+            after = runs.statistics().longest_step_seconds
 
     assert (figures[0]["tool"] > 0.4, figures[1], after) == (True, {}, {})
     assert "the step tool:1.c1 is over after" in caplog.text
+    assert named.count("refund") >= 2
 
 
 @pytest.mark.parametrize(

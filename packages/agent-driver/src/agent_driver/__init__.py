@@ -38,7 +38,7 @@ from ._drive.stream import RunStream
 from ._errors import AgentDriverError
 from ._steps.records import RecordedError
 from ._steps.requests import StepRequest
-from ._steps.steps import StepError, StepKey, Steps, StepWork, TellsRun
+from ._steps.steps import StepError, StepKey, Steps, StepWork, TellsRun, WatchesSteps
 from ._time import Cancelled
 from ._tools.calls import Tools
 from ._tools.guardrails import GuardedCall, Guardrails, Stop
@@ -92,6 +92,7 @@ __all__ = [
     "ToolSearch",
     "Tools",
     "Usage",
+    "WatchesSteps",
     "Window",
     "adrive",
     "agent_tool",

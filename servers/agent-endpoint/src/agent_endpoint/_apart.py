@@ -1,14 +1,15 @@
 """Steps that are made by other processes than the run's: what is sent there, and what comes back."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from agent_driver import Agent, StepKey, StepWork
 from agent_server.executor import Execution, StepExecution
 
 from ._conversations import Receiver, Sender
-from ._teller import Path, Teller
+from ._teller import Teller
 
 
 class ApartSteps:
@@ -48,30 +49,24 @@ class StepMaker:
             RunFailedError: If what was sent before is not there any more.
         """
         described = await self._receiver.read(run, request)
-        step = described.step
-
-        async def read_steered(after: int) -> Sequence[object]:
-            return list(map(to_said, await run.read_steered(after)))
-
-        if step.kind != "model":
-            made = await agent.make_step(step, deps=deps, read_steered=read_steered)
-            return _join({}, made)
-        path: Path = described.path
+        step, path = described.step, described.path
         teller = Teller(run, rounds={path: described.round})
-        await teller.start_round(path, described.round, again=run.is_again)
+        if step.kind == "model":
+            await teller.start_round(path, described.round, again=run.is_again)
         record = await agent.make_step(
             step,
             deps=deps,
             on_event=lambda event: teller.tell(event, path),
-            read_steered=read_steered,
+            read_steered=partial(read_steered, run),
         )
-        return _join(teller.told(path, described.round), record)
+        return json.dumps(teller.told(path)).encode() + b"\n" + record
+
+
+async def read_steered(run: Execution | StepExecution, after: int) -> Sequence[object]:
+    """Return what a run was told after so many messages, as messages for its model."""
+    return list(map(to_said, await run.read_steered(after)))
 
 
 def to_said(content: object) -> object:
     """Return what a run is told as a message for its model."""
     return {"role": "user", "content": content}
-
-
-def _join(told: Mapping[str, int], record: bytes) -> bytes:
-    return json.dumps(told).encode() + b"\n" + record

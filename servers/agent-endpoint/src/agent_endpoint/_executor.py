@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path as Folder
 from typing import Any, Final
 
-from agent_driver import Agent, AskApproval, Decision, Result, StepError, StepKey, StepWork
-from agent_loop import MessageError, SnapshotError, ToolCall, dump_messages, read_user_message
+from agent_driver import Agent, AskApproval, Decision, Result, StepError, StepKey
+from agent_loop import MessageError, SnapshotError, dump_messages, read_user_message
 from agent_server.executor import (
     AgentDescription,
     Execution,
@@ -27,10 +27,10 @@ from agent_server.executor import (
     WaitingCall,
 )
 from agent_server.http import are_parts, check_schemas, read_content, refuse
-from agent_server.logs import RunFeeds, about
+from agent_server.logs import RunFeeds
 from stream_text import has_many_values
 
-from ._apart import ApartSteps, StepMaker, to_said
+from ._apart import ApartSteps, StepMaker, read_steered, to_said
 from ._forms import find_difference
 from ._requests import HALVES, AgentRequest, read_request
 from ._teller import SHOWN, Path, Teller, to_usage
@@ -275,24 +275,16 @@ class _Begun:
 
 
 class _Steps:
-    """The steps of a run, of which a call of a model is told when it is made."""
+    """The steps of a run, which the driver hands to the server as they are; all that passes here is that a model is called."""
 
     def __init__(self, run: Execution, teller: Teller) -> None:
-        self._run = run
+        self.step = run.step
+        self.read_steered = partial(read_steered, run)
         self._teller = teller
 
-    async def read_steered(self, after: int, /) -> Sequence[object]:
-        return list(map(to_said, await self._run.read_steered(after)))
-
-    async def step(self, key: StepKey, work: StepWork, /) -> bytes:
-        async def make() -> bytes:
-            if key.kind == "model":
-                await self._teller.begin_call(key.path, key.round)
-            return await work()
-
-        call = key.request.call
-        with about(**{"tool": call.name} if isinstance(call, ToolCall) else {}):
-            return await self._run.step(key, make)
+    async def begin_step(self, key: StepKey, /) -> None:
+        if key.kind == "model":
+            await self._teller.begin_call(key.path, key.round)
 
 
 def _wait(

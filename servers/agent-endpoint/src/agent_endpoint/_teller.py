@@ -122,9 +122,9 @@ class Teller:
         self._shown[path, number] = _Round()
         await self._tell("model_started", path, number, again=again)
 
-    def told(self, path: Path, number: int) -> Mapping[str, int]:
-        """Return how much of the model's answer in a round was told: characters of each kind, and files."""
-        return self._shown[path, number].told
+    def told(self, path: Path) -> Mapping[str, int]:
+        """Return how much of the model's answer in an agent's round was told: characters of each kind, and files."""
+        return self._current(path).told
 
     def take_told(self, path: Path, number: int, told: Mapping[str, int]) -> None:
         """Take note that somebody else has told that much of the model's answer in a round."""

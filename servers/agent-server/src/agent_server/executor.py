@@ -435,6 +435,7 @@ class Execution(Protocol):
 
         Args:
             key: Identifies the step within the run, and is the same in every attempt, such as `model:3` or `tool:call_abc`.
+                An attribute `tool` of it is the name of the tool that is called, which lines of the log show.
             work: Does the step. After a `TransientError` it is tried again by the server's policy, as long as this try has emitted no event;
                 any other error is raised to the caller, and nothing is recorded.
             retries: Whether it may be tried again at all.

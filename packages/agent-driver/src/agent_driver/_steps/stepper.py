@@ -6,7 +6,7 @@ from asyncio import CancelledError
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import takewhile
 from typing import Any
@@ -49,7 +49,7 @@ from .records import (
 )
 from .requests import StepRequest
 from .steering import Steers
-from .steps import StepError, StepKey, Steps, StepWork, TellsRun
+from .steps import StepError, StepKey, Steps, StepWork, TellsRun, WatchesSteps
 
 
 # With the look at the clock before it, a cancelled run still ends within a second.
@@ -60,57 +60,35 @@ class _NothingRecorded(Exception):  # noqa: N818 - it reports no error
     """Raised out of a step whose end is not to be recorded."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
-    """The place of a run among the agents that are called.
-
-    Attributes:
-        path: The ids of the calls that lead to it.
-        agents: The names of the agents that are called by them.
-        scope: What its keys have in front.
-    """
-
-    path: tuple[str, ...] = ()
-    agents: tuple[str, ...] = ()
-    scope: str = ""
-
-
+@dataclass(slots=True, eq=False)
 class Stepper:
     """The steps of one run.
 
-    Args:
+    Attributes:
         steps: Where they are recorded.
         run: The run.
         clock: Its clock.
         steers: What the outermost run is told.
-        place: Where it stands among the agents that are called.
+        path: The ids of the calls that lead to the run; none to the outermost.
+        agents: The names of the agents that are called by them.
+        scope: What its keys have in front.
     """
 
-    def __init__(
-        self,
-        steps: Steps,
-        run: AgentRun,
-        clock: Clock,
-        steers: Steers,
-        place: _Place | None = None,
-    ) -> None:
-        self._steps = steps
-        self._run = run
-        self._clock = clock
-        self._steers = steers
-        self._tells = steps if isinstance(steps, TellsRun) else None
-        self._place = place or _Place()
-        self._asked = Counter[str]()
+    steps: Steps
+    run: AgentRun
+    clock: Clock
+    steers: Steers
+    path: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    scope: str = ""
+    _asked: Counter[str] = field(init=False, default_factory=Counter[str])
 
     def for_agent(self, job: Job, run: AgentRun, clock: Clock) -> "Stepper":
         """Return the steps of an agent that the run calls."""
-        place, call_id = self._place, job.call.call_id
-        below = _Place(
-            path=(*place.path, call_id),
-            agents=(*place.agents, job.tool.name),
-            scope=f"{place.scope}{self._name(call_id)}/",
-        )
-        return Stepper(self._steps, run, clock, self._steers, below)
+        call_id = job.call.call_id
+        path, agents = (*self.path, call_id), (*self.agents, job.tool.name)
+        scope = f"{self.scope}{self._name(call_id)}/"
+        return Stepper(self.steps, run, clock, self.steers, path, agents, scope)
 
     async def iter_answer(
         self, call: CallModel, ask: Callable[[], AsyncGenerator[Any]]
@@ -126,6 +104,7 @@ class Stepper:
         key, answer = self._model_key(call), _Answer(ask)
 
         async def work() -> bytes:
+            await self._begin(key)
             pieces = join_pieces(await answer.make())
             return self._write(await self._hear_told(), *pieces)
 
@@ -156,7 +135,8 @@ class Stepper:
             over: Done once there is no more time for tools, so that the call is given up, and that is recorded.
         """
         request = self._request(job.call, args=job.args)
-        key = self._key(request, self._name(job.call.call_id), job.call.call_id)
+        key = self._key(request, self._name(job.call.call_id))
+        key.call_id, key.tool = job.call.call_id, job.call.name
         make = partial(_until, over, job, invoke)
         result, made = await self._once(key, make, to_result, to_unrecorded)
         output = to_output(result)
@@ -171,7 +151,7 @@ class Stepper:
             ask: Makes it.
         """
         is_answer = call.checked == "answer"
-        place = f"{self._run.round}.{call.index}" if is_answer else str(call.index)
+        place = f"{self.run.round}.{call.index}" if is_answer else str(call.index)
         # Of what a run under way is told, which has a number of its own.
         place = f"told.{call.number}.{place}" if call.number else place
         key = self._key(self._request(call), f"{call.checked}.{place}")
@@ -197,6 +177,7 @@ class Stepper:
         made: list[Output] = []
 
         async def work() -> bytes:
+            await self._begin(key)
             output, told = await make(), await self._hear_told()
             try:
                 record = self._write(told, write(output))
@@ -225,28 +206,32 @@ class Stepper:
 
     async def _step(self, key: StepKey, work: StepWork) -> bytes:
         try:
-            return await self._steps.step(key, work)
+            return await self.steps.step(key, work)
         except Exception as error:
             raise self._broken(key) from error
 
+    async def _begin(self, key: StepKey) -> None:
+        if isinstance(self.steps, WatchesSteps):
+            await self.steps.begin_step(key)
+
     def _broken(self, key: StepKey) -> StepError:
-        self._steers.leave()
+        self.steers.leave()
         return StepError(key)
 
     async def _hear(self, answer: "_Answer") -> AsyncGenerator[Any]:
         """Yield the pieces of an answer while the call is made, until the step ends or the run is cancelled and it does not."""
         last: float | None = None
         while True:
-            left = None if last is None else find_left(last - self._clock.now)
-            wait = self._clock.patience(None) if left is None else left
+            left = None if last is None else find_left(last - self.clock.now)
+            wait = self.clock.patience(None) if left is None else left
             try:
                 piece = await asyncio.wait_for(answer.told.get(), wait)
             except TimeoutError:
                 if left == 0.0:
-                    answer.unrecorded = self._clock.failure
+                    answer.unrecorded = self.clock.failure
                     return
-                if last is None and self._clock.is_cancelled:
-                    last = self._clock.now + _LAST_SECONDS
+                if last is None and self.clock.is_cancelled:
+                    last = self.clock.now + _LAST_SECONDS
                 continue
             if piece is END:
                 return
@@ -255,20 +240,20 @@ class Stepper:
 
     async def _hear_told(self) -> tuple[Steered, ...]:
         """Return what the run was told by now, for the record of a step that ends."""
-        if self._tells is None:
+        if not isinstance(self.steps, TellsRun):
             # By the time, since a record of an earlier play that is still being read may hold the next number.
-            return self._steers.read(time.time_ns() // 1000)
-        after = self._steers.known
-        said = await self._tells.read_steered(after)
-        return self._steers.number(after, map(read_user_message, said))
+            return self.steers.read(time.time_ns() // 1000)
+        after = self.steers.known
+        said = await self.steps.read_steered(after)
+        return self.steers.number(after, map(read_user_message, said))
 
     def _write(self, told: Sequence[Steered], *inputs: Any) -> bytes:
-        times = (TimePassed(seconds=clock.run_seconds) for clock in self._clock.chain)
+        times = (TimePassed(seconds=clock.run_seconds) for clock in self.clock.chain)
         return dump_inputs((*times, *told, *inputs)).encode()
 
     def _read(self, key: StepKey, record: bytes) -> tuple[Any, ...]:
         """Return the inputs of a record, note what the run was told by then, and set the clock to its time."""
-        chain = self._clock.chain
+        chain = self.clock.chain
         try:
             inputs = load_inputs(record)
             for clock, passed in zip(chain, inputs, strict=False):
@@ -276,14 +261,14 @@ class Stepper:
         except Exception as error:
             raise self._broken(key) from error
         told = [*takewhile(lambda one: isinstance(one, Steered), inputs[len(chain) :])]
-        self._steers.add(told)
+        self.steers.add(told)
         rest = inputs[len(chain) + len(told) :]
         if not rest:
             raise self._broken(key)
         return rest
 
     def _model_key(self, call: CallModel) -> StepKey:
-        request = self._request(call, may_retry=self._run.may_retry)
+        request = self._request(call, may_retry=self.run.may_retry)
         key = self._key(request, str(call.round))
         self._asked[key] += 1
         # A round may ask for its summary more than once; another try of its call is another round.
@@ -291,21 +276,20 @@ class Stepper:
         return key if number == 1 else self._key(request, f"{call.round}.{number}")
 
     def _request(self, call: CallModel | ToolCall | GuardrailCall, **about: Any) -> StepRequest:
-        clock, steered = self._clock.save(self._run), self._steers.known
-        return StepRequest.of(
-            call, agents=self._place.agents, clock=clock, steered=steered, **about
-        )
+        clock, steered = self.clock.save(self.run), self.steers.known
+        return StepRequest.of(call, agents=self.agents, clock=clock, steered=steered, **about)
 
-    def _key(self, request: StepRequest, name: str, call_id: str | None = None) -> StepKey:
-        key = StepKey(f"{request.kind}:{self._place.scope}{name}")
-        key.kind, key.path, key.round = request.kind, self._place.path, self._run.round
-        key.call_id, key.request = call_id, request
+    def _key(self, request: StepRequest, name: str) -> StepKey:
+        key = StepKey(f"{request.kind}:{self.scope}{name}")
+        key.kind, key.path, key.round = request.kind, self.path, self.run.round
+        key.call_id = key.tool = None
+        key.request = request
         return key
 
     def _name(self, call_id: str) -> str:
         # With the round, because models of some servers count their calls anew in each; and quoted,
         # because an id may be any text, such as one that looks like a path.
-        return f"{self._run.round}.{quote(call_id, safe='', errors='surrogatepass')}"
+        return f"{self.run.round}.{quote(call_id, safe='', errors='surrogatepass')}"
 
 
 class _Answer:

@@ -25,15 +25,17 @@ class StepKey(str):
         path: The ids of the calls that lead to the agent whose step it is, the outermost first; empty for the run itself.
         round: The number of the round, from 1; 0 where a guardrail checks what the run begins with.
         call_id: The id of the tool call; None for all else.
+        tool: The name of the tool that is called; None for all else.
         request: What the step does, for whoever makes it elsewhere with `Agent.make_step`.
     """
 
-    __slots__ = ("call_id", "kind", "path", "request", "round")
+    __slots__ = ("call_id", "kind", "path", "request", "round", "tool")
 
     kind: StepKind
     path: tuple[str, ...]
     round: int
     call_id: str | None
+    tool: str | None
     request: StepRequest
 
 
@@ -66,6 +68,18 @@ class TellsRun(Protocol):
         """Return what the run was told after so many: texts or user messages, in the same order whenever it is asked.
 
         Called as a step ends, whose record then holds it.
+        """
+        ...
+
+
+@runtime_checkable
+class WatchesSteps(Protocol):
+    """Steps that are also told when one is made, and not read back."""
+
+    async def begin_step(self, key: StepKey, /) -> None:
+        """Take note that a step is made now: awaited within its `work`, before anything of it is done.
+
+        What this raises, `work` raises.
         """
         ...
 

@@ -20,6 +20,7 @@ from agent_server.executor import (
     StepWork,
     Waiting,
 )
+from agent_server.logs import about
 from agent_server.runs import StoredEvent, refuse_own_event
 from stream_text import dump_json
 
@@ -129,7 +130,8 @@ class RunExecution:
             if key in self._recorded:
                 return await self._writer.submit(holds.read_step, self.claim, key)
             tries = self._settings.retries if retries else 0
-            with self._underway.making(key):
+            tool = getattr(key, "tool", None)
+            with about(**{"tool": tool} if tool else {}), self._underway.making(key):
                 result = await try_step(work, retries=tries, after_events=after_events)
             # If the run no longer belongs to this server, the task that awaits this is cancelled.
             await self._store(holds.record_step, key, result, emitted=self._gathering.take())
