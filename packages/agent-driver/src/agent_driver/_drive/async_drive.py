@@ -30,10 +30,10 @@ from .async_side import (
     AsyncRunningTools,
     async_ask_guardrail,
     async_end_sessions,
-    async_hear_last,
     async_iter_recorded,
     async_prepare,
     async_read_answer,
+    async_receive_last,
     async_sleep,
 )
 from .running import Running
@@ -105,7 +105,7 @@ async def _play(setup: Setup, model: Callable[[CallModel], Any]) -> AsyncGenerat
     run, clock = setup.run, setup.clock
     with setup.logged():
         clock.tell(run)
-        stop = await _check_input(setup) or await _hear(setup)
+        stop = await _check_input(setup) or await _steer(setup)
         events = setup.start() if stop is None else setup.feed(stop)
         for event in events:
             yield event
@@ -125,7 +125,7 @@ async def _play(setup: Setup, model: Callable[[CallModel], Any]) -> AsyncGenerat
                     fed = received
                     if is_decision(received):
                         clock.tell(run)
-                        fed = await _hear(setup) or received
+                        fed = await _steer(setup) or received
                     try:
                         events = setup.feed(fed)
                     except MessageError as error:
@@ -168,11 +168,11 @@ async def _judge_input(
     return setup.guards.judge(guardrail, call.value, said, checked="input")
 
 
-async def _hear(setup: Setup) -> Failure | None:
+async def _steer(setup: Setup) -> Failure | None:
     """Tell the run what was said to it, once the guardrails have checked that; return the failure of a run that they stop."""
     # Meanwhile it may be told more.
-    while told := setup.take_told():
-        for place, one in enumerate(told):
+    while steered := setup.take_steered():
+        for position, one in enumerate(steered):
             messages = one.messages
             for index, guardrail in enumerate(setup.guards.guardrails.input):
                 call = GuardrailCall(
@@ -180,7 +180,7 @@ async def _hear(setup: Setup) -> Failure | None:
                 )
                 verdict = await _judge_input(setup, guardrail, call)
                 if verdict.reason is not None:
-                    for unread in told[place:]:
+                    for unread in steered[position:]:
                         setup.feed(unread)
                     return Failure(message=verdict.reason, reason="guardrail")
                 messages = tuple(map(read_user_message, verdict.value))
@@ -228,11 +228,11 @@ async def _iter_results(setup: Setup, request: RunTools) -> AsyncGenerator[Any]:
             left = clock.seconds_for_tools(setup.run)
             if left == 0:
                 break
-            if (heard := await tools.hear(clock.patience(left))) is not None:
-                for taken in running.take(heard):
+            if (update := await tools.receive(clock.patience(left))) is not None:
+                for taken in running.take(update):
                     yield taken
         is_cancelled = clock.is_cancelled
-        async with aclosing(async_hear_last(setup, running, tools)) as last:
+        async with aclosing(async_receive_last(setup, running, tools)) as last:
             async for taken in last:
                 # After a cancel their results go along with the failure.
                 if is_cancelled and isinstance(taken, ToolResult):

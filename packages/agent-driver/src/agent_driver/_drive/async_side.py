@@ -21,12 +21,11 @@ from agent_driver._tools.guardrails import GuardrailCall, GuardrailError
 from agent_loop import AgentEvent, CallModel
 
 from .agents import AgentCall
-from .running import LAST_SECONDS, Heard, Output, Running
+from .running import LAST_SECONDS, Output, Running, Update
 from .setup import Setup, prepare
 from .tries import Try
 
 
-type _Told = AgentEvent | tuple[Job, asyncio.Task[Output]]
 type _CallAgent = Callable[[AgentCall, Callable[[AgentEvent], Any]], Awaitable[Output]]
 
 # A cancel is noticed after 0.25 s at most, so the run still ends well within a second.
@@ -182,7 +181,7 @@ def async_iter_recorded(
     return ask() if setup.steps is None else setup.steps.iter_answer(call, ask)
 
 
-async def async_hear_last(
+async def async_receive_last(
     setup: Setup, running: Running, tools: "AsyncRunningTools"
 ) -> AsyncGenerator[Any]:
     """Yield what comes of the tools of a round once nothing is waited for any more."""
@@ -191,13 +190,14 @@ async def async_hear_last(
     order = None if setup.clock.is_cancelled else running.order
     if order is not None:
         tools.end()
-    end, is_heard = setup.clock.now + LAST_SECONDS, True
-    while is_heard:
+    end = setup.clock.now + LAST_SECONDS
+    while True:
         is_open = running.agents or (order is not None and order.is_open)
-        heard = await tools.hear(end - setup.clock.now) if is_open else None
-        is_heard = heard is not None
-        for taken in running.take(heard):
+        update = await tools.receive(end - setup.clock.now) if is_open else None
+        for taken in running.take(update):
             yield taken
+        if update is None:
+            return
 
 
 class AsyncRunningTools:
@@ -216,11 +216,11 @@ class AsyncRunningTools:
         self._room = asyncio.Semaphore(setup.settings.max_parallel_tools)
         self._threads = Threads(setup.settings.max_parallel_tools, "agent-driver-tool")
         # Results and the events of agents, as they come; only the loop's thread puts them in.
-        self._told: asyncio.Queue[_Told] = asyncio.Queue()
+        self._updates = asyncio.Queue[AgentEvent | tuple[Job, asyncio.Task[Output]]]()
         self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._tasks = [self._start(job) for job in jobs]
 
-    def make(self, job: Job) -> Coroutine[Any, Any, Output]:
+    def call(self, job: Job) -> Coroutine[Any, Any, Output]:
         """Make a call, which is a step where steps are recorded."""
         steps = self._setup.steps
         # The calls of an agent are steps, and it is none itself.
@@ -228,16 +228,16 @@ class AsyncRunningTools:
             return self._invoke(job)
         return steps.call(job, partial(self._invoke, job), self._over)
 
-    async def hear(self, seconds: float | None) -> Heard | None:
-        """Return the next result or agent event; None if that takes longer than `seconds`."""
+    async def receive(self, seconds: float | None) -> Update | None:
+        """Return the next update; None if that takes longer than `seconds`."""
         try:
-            told = await asyncio.wait_for(self._told.get(), seconds)
+            update = await asyncio.wait_for(self._updates.get(), seconds)
         except TimeoutError:
             return None
-        if isinstance(told, AgentEvent):
-            return told
-        # Nobody hears anything after `abandon`, so a cancelled task has cancelled itself.
-        job, task = told
+        if isinstance(update, AgentEvent):
+            return update
+        # Nothing is received after `abandon`, so a cancelled task has cancelled itself.
+        job, task = update
         return job, broken(CancelledError()) if task.cancelled() else task.result()
 
     def end(self) -> None:
@@ -251,8 +251,8 @@ class AsyncRunningTools:
             task.cancel()
 
     def _start(self, job: Job) -> asyncio.Task[Output]:
-        task = asyncio.create_task(self.make(job))
-        task.add_done_callback(lambda ended: self._told.put_nowait((job, ended)))
+        task = asyncio.create_task(self.call(job))
+        task.add_done_callback(lambda ended: self._updates.put_nowait((job, ended)))
         return task
 
     async def _invoke(self, job: Job) -> Output:
@@ -290,7 +290,7 @@ class AsyncRunningTools:
     async def _play_agent(self, one: Try, agent: Declaration) -> Output:
         # Cancelled with its task, it need not ask whether it is over.
         call = AgentCall(self._setup, one.job, agent, is_over=None)
-        return await self._call_agent(call, self._told.put_nowait)
+        return await self._call_agent(call, self._updates.put_nowait)
 
 
 async def _call_in_time(one: Try, call: Coroutine[Any, Any, Output]) -> Output:

@@ -33,10 +33,10 @@ from .side import (
     RunningTools,
     ask_guardrail,
     end_sessions,
-    hear_last,
     iter_recorded,
     prepare,
     read_answer,
+    receive_last,
     sleep,
 )
 
@@ -104,7 +104,7 @@ def _play(setup: Setup, model: Callable[[CallModel], Any]) -> Generator[Event]:
     run, clock = setup.run, setup.clock
     with setup.logged():
         clock.tell(run)
-        stop = _check_input(setup) or _hear(setup)
+        stop = _check_input(setup) or _steer(setup)
         events = setup.start() if stop is None else setup.feed(stop)
         for event in events:
             yield event
@@ -124,7 +124,7 @@ def _play(setup: Setup, model: Callable[[CallModel], Any]) -> Generator[Event]:
                     fed = received
                     if is_decision(received):
                         clock.tell(run)
-                        fed = _hear(setup) or received
+                        fed = _steer(setup) or received
                     try:
                         events = setup.feed(fed)
                     except MessageError as error:
@@ -165,11 +165,11 @@ def _judge_input(setup: Setup, guardrail: Callable[[Any], Any], call: GuardrailC
     return setup.guards.judge(guardrail, call.value, said, checked="input")
 
 
-def _hear(setup: Setup) -> Failure | None:
+def _steer(setup: Setup) -> Failure | None:
     """Tell the run what was said to it, once the guardrails have checked that; return the failure of a run that they stop."""
     # Meanwhile it may be told more.
-    while told := setup.take_told():
-        for place, one in enumerate(told):
+    while steered := setup.take_steered():
+        for position, one in enumerate(steered):
             messages = one.messages
             for index, guardrail in enumerate(setup.guards.guardrails.input):
                 call = GuardrailCall(
@@ -177,7 +177,7 @@ def _hear(setup: Setup) -> Failure | None:
                 )
                 verdict = _judge_input(setup, guardrail, call)
                 if verdict.reason is not None:
-                    for unread in told[place:]:
+                    for unread in steered[position:]:
                         setup.feed(unread)
                     return Failure(message=verdict.reason, reason="guardrail")
                 messages = tuple(map(read_user_message, verdict.value))
@@ -225,11 +225,11 @@ def _iter_results(setup: Setup, request: RunTools) -> Generator[Any]:
             left = clock.seconds_for_tools(setup.run)
             if left == 0:
                 break
-            if (heard := tools.hear(clock.patience(left))) is not None:
-                for taken in running.take(heard):
+            if (update := tools.receive(clock.patience(left))) is not None:
+                for taken in running.take(update):
                     yield taken
         is_cancelled = clock.is_cancelled
-        with closing(hear_last(setup, running, tools)) as last:
+        with closing(receive_last(setup, running, tools)) as last:
             for taken in last:
                 # After a cancel their results go along with the failure.
                 if is_cancelled and isinstance(taken, ToolResult):

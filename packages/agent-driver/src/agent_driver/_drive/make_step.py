@@ -181,7 +181,7 @@ class _Maker:
         if seconds is not None:
             timer = asyncio.get_running_loop().call_later(seconds, tools.end)
         try:
-            await tools.make(job)
+            await tools.call(job)
         finally:
             if timer is not None:
                 timer.cancel()

@@ -18,7 +18,7 @@ LAST_SECONDS = 0.7
 type Output = ToolOutput | AgentWaiting
 """The output of a call, or news that its agent waits for a person."""
 
-type Heard = AgentEvent | tuple[Job, Output]
+type Update = AgentEvent | tuple[Job, Output]
 """An event of an agent, or the output of a call."""
 
 
@@ -47,19 +47,19 @@ class Running:
         self.order = None if setup.steps is None else InOrder(self.due)
         self.agents = {job.call.call_id for job in self.due if find_agent(job.tool) is not None}
 
-    def take(self, heard: Heard | None) -> Iterator[AgentEvent | AgentWaiting | ToolResult]:
-        """Take an agent's event or a call's output, and yield what the drive passes on now. None means that no more is heard."""
+    def take(self, update: Update | None) -> Iterator[AgentEvent | AgentWaiting | ToolResult]:
+        """Take an agent's event or a call's output, and yield what the drive passes on now. None means that no more comes."""
         if self.order is not None:
             yield from map(
-                self._take, self.order.end() if heard is None else self.order.take(heard)
+                self._take, self.order.end() if update is None else self.order.take(update)
             )
-        elif heard is not None:
-            yield self._take(heard)
+        elif update is not None:
+            yield self._take(update)
 
-    def _take(self, heard: Heard) -> AgentEvent | AgentWaiting | ToolResult:
-        if isinstance(heard, AgentEvent):
-            return heard
-        job, output = heard
+    def _take(self, update: Update) -> AgentEvent | AgentWaiting | ToolResult:
+        if isinstance(update, AgentEvent):
+            return update
+        job, output = update
         del self.waiting[job.call.call_id]
         self.agents.discard(job.call.call_id)
         return output if isinstance(output, AgentWaiting) else self._calls.settle(job, output)
@@ -87,12 +87,12 @@ class InOrder:
         """Whether a call has no output yet."""
         return bool(self._due)
 
-    def take(self, heard: Any) -> Iterator[Any]:
+    def take(self, update: Any) -> Iterator[Any]:
         """Take an agent's event or a call's output, and yield what is to be passed on now."""
-        if isinstance(heard, AgentEvent):
-            yield heard
+        if isinstance(update, AgentEvent):
+            yield update
             return
-        self._held[heard[0].call.call_id] = heard
+        self._held[update[0].call.call_id] = update
         while self._due and self._due[0] in self._held:
             yield self._held.pop(self._due.pop(0))
 

@@ -67,7 +67,7 @@ class Setup:
     steps: Stepper | None = None
     steers: Steers | None = None
 
-    def take_told(self) -> Sequence[Steered]:
+    def take_steered(self) -> Sequence[Steered]:
         """Return what the run is to be told now: where steps are recorded, what stands in the records that it has come to."""
         if self.steers is None:
             return ()

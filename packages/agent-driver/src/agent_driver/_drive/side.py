@@ -22,7 +22,7 @@ from agent_tooling import is_async_function
 
 from .agents import AgentCall
 from .async_drive import async_call_agent
-from .running import LAST_SECONDS, Heard, Output, Running
+from .running import LAST_SECONDS, Output, Running, Update
 from .setup import Setup
 from .setup import prepare as prepare_run
 from .tries import Try
@@ -119,12 +119,12 @@ def iter_recorded(
     return ask()
 
 
-def hear_last(setup: Setup, running: Running, tools: "RunningTools") -> Generator[Any]:
+def receive_last(setup: Setup, running: Running, tools: "RunningTools") -> Generator[Any]:
     """Yield what comes of the tools of a round once nothing is waited for any more."""
     # Agents notice by their own clocks that their time is up, and end with what they have; other tools cannot.
     end = setup.clock.now + LAST_SECONDS
-    while running.agents and (heard := tools.hear(end - setup.clock.now)) is not None:
-        yield from running.take(heard)
+    while running.agents and (update := tools.receive(end - setup.clock.now)) is not None:
+        yield from running.take(update)
 
 
 class RunningTools:
@@ -140,14 +140,14 @@ class RunningTools:
         self._setup = setup
         self._call_agent = call_agent
         self._threads = Threads(setup.settings.max_parallel_tools, "agent-driver-tool")
-        self._heard: SimpleQueue[Heard] = SimpleQueue()
+        self._updates: SimpleQueue[Update] = SimpleQueue()
         for job in jobs:
             self._start(Try(setup, job, self._threads))
 
-    def hear(self, seconds: float | None) -> Heard | None:
-        """Return the next result or agent event; None if that takes longer than `seconds`."""
+    def receive(self, seconds: float | None) -> Update | None:
+        """Return the next update; None if that takes longer than `seconds`."""
         with suppress(Empty):
-            return self._heard.get(timeout=None if seconds is None else max(0.0, seconds))
+            return self._updates.get(timeout=None if seconds is None else max(0.0, seconds))
         return None
 
     def abandon(self) -> None:
@@ -185,7 +185,7 @@ class RunningTools:
         """Hand on the output of a call, or try it again after a pause, which takes no place in the pool."""
         following = one.follow(output)
         if following is None:
-            self._heard.put((one.job, output))
+            self._updates.put((one.job, output))
         else:
             self._threads.after(following.pause, partial(self._start, following))
 
@@ -207,8 +207,8 @@ class RunningTools:
         call = AgentCall(self._setup, one.job, agent, is_over=one.is_over)
         if is_async_function(agent.models.call):
             # A thread that plays an agent has no event loop, so an async model gets one here.
-            return asyncio.run(async_call_agent(call, self._heard.put))
-        return self._call_agent(call, self._heard.put)
+            return asyncio.run(async_call_agent(call, self._updates.put))
+        return self._call_agent(call, self._updates.put)
 
 
 async def _await(result: Coroutine[Any, Any, None], one: Try) -> None:

@@ -19,20 +19,20 @@ class RecordedError(AgentDriverError):
 
 def to_result(output: ToolOutput) -> ToolResult:
     cause = output.cause
-    told = None if cause is None else _describe(cause)
+    described = None if cause is None else _describe(cause)
     return ToolResult(
         call_id="",
         content=output.content,
         error=output.error,
         is_unfinished=isinstance(cause, ToolTimeoutError),
-        artifact=[output.artifact, told],
+        artifact=[output.artifact, described],
     )
 
 
 def to_output(result: ToolResult) -> ToolOutput:
-    artifact, told = result.artifact
+    artifact, described = result.artifact
     kind = ToolTimeoutError if result.is_unfinished else RecordedError
-    cause = None if told is None else kind(told)
+    cause = None if described is None else kind(described)
     return ToolOutput(content=result.content, error=result.error, artifact=artifact, cause=cause)
 
 
@@ -43,8 +43,8 @@ def to_unfinished(job: Job) -> ToolOutput:
 
 
 def to_unrecorded(error: SnapshotError) -> ToolOutput:
-    told = f"tool invoke error: the result cannot be recorded: {find_problem(error)}"
-    return ToolOutput(content=told, error=told, cause=error)
+    text = f"tool invoke error: the result cannot be recorded: {find_problem(error)}"
+    return ToolOutput(content=text, error=text, cause=error)
 
 
 def find_problem(error: SnapshotError) -> str:
@@ -53,10 +53,10 @@ def find_problem(error: SnapshotError) -> str:
 
 
 def _describe(error: BaseException) -> str:
-    told = ""
+    text = ""
     with suppress(Exception):  # Whatever wrote it.
-        told = str(error)
-    return f"{type(error).__name__}: {told}" if told else type(error).__name__
+        text = str(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def join_pieces(inputs: Iterable[Any]) -> list[Any]:
@@ -96,7 +96,7 @@ def _join_fragments(fragments: Iterable[ToolCallFragment]) -> Iterator[ToolCallF
         yield replace(first, arguments="".join(arguments))
 
 
-def to_said(said: object) -> dict[str, Any]:
+def to_outcome(said: object) -> dict[str, Any]:
     """Return what a guardrail has said, as it is recorded."""
     match said:
         case None:
@@ -109,8 +109,8 @@ def to_said(said: object) -> dict[str, Any]:
             return {"outcome": "changed", "value": said}
 
 
-def from_said(recorded: dict[str, Any]) -> object:
-    """Reverse `to_said`; of an error only its text is left."""
+def from_outcome(recorded: dict[str, Any]) -> object:
+    """Reverse `to_outcome`; of an error only its text is left."""
     match recorded["outcome"]:
         case "passed":
             return None

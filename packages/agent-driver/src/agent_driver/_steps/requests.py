@@ -8,6 +8,8 @@ from agent_driver._time import ClockState
 from agent_driver._tools.guardrails import GuardrailCall
 from agent_loop import CallModel, SnapshotError, ToolCall, dump_inputs, load_inputs
 
+from .records import find_problem
+
 
 type StepKind = Literal["model", "summary", "tool", "guardrail"]
 """What a step does: it calls a model, or a model for a summary by which the run is compacted, or a tool, or a guardrail."""
@@ -82,8 +84,7 @@ class StepRequest:
         try:
             return dump_inputs([plain])
         except SnapshotError as error:
-            place = str(error).partition(".")[2]
-            raise SnapshotError(error.fault, f"request.{place}") from None
+            raise SnapshotError(error.fault, f"request.{find_problem(error)}") from None
 
     @classmethod
     def load(cls, text: str | bytes, messages: Iterable[Any] = ()) -> Self:

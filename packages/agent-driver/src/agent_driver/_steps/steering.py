@@ -22,23 +22,24 @@ class Steers:
         self._arrived: dict[int, Steered] = {}
         self._had = set[int]()
         self._numbered: list[Steered] = []
-        self._said = list(run.read_steered())
+        self._unnumbered = list(run.read_steered())
 
     def read(self, after: int = 0) -> tuple[Steered, ...]:
         """Return what was said to this run since, under the next numbers, or those after a greater one."""
-        said, self._said = [*self._said, *self._run.read_steered()], []
-        return self.number(max(after, self.known), said)
+        messages, self._unnumbered = [*self._unnumbered, *self._run.read_steered()], []
+        return self.number(max(after, self.known), messages)
 
-    def number(self, after: int, said: Iterable[Message]) -> tuple[Steered, ...]:
+    def number(self, after: int, messages: Iterable[Message]) -> tuple[Steered, ...]:
         """Return what was said under the numbers after one."""
-        told = tuple(Steered(number=n, messages=(one,)) for n, one in enumerate(said, after + 1))
-        self.known = max([self.known, *(one.number for one in told)])
-        self._numbered += told
-        return told
+        numbered = enumerate(messages, after + 1)
+        steered = tuple(Steered(number=number, messages=(one,)) for number, one in numbered)
+        self.known = max([self.known, *(one.number for one in steered)])
+        self._numbered += steered
+        return steered
 
-    def add(self, told: Iterable[Steered]) -> None:
-        """Note what the run is to be told. Calls that are made at once may all have heard the same."""
-        for one in told:
+    def add(self, steered: Iterable[Steered]) -> None:
+        """Note what the run is to be told. Calls that are made at once may all have read the same."""
+        for one in steered:
             self.known = max(self.known, one.number)
             if one.number not in self._had:
                 self._had.add(one.number)

@@ -39,11 +39,11 @@ from .records import (
     RecordedError,
     find_kind,
     find_problem,
-    from_said,
+    from_outcome,
     join_pieces,
+    to_outcome,
     to_output,
     to_result,
-    to_said,
     to_unfinished,
     to_unrecorded,
 )
@@ -105,13 +105,13 @@ class Stepper:
 
         async def work() -> bytes:
             await self._begin(key)
-            pieces = join_pieces(await answer.make())
-            return self._write(await self._hear_told(), *pieces)
+            pieces = join_pieces(await answer.collect())
+            return self._write(await self._read_steered(), *pieces)
 
         task = asyncio.create_task(self._step(key, work))
         task.add_done_callback(answer.end)
         try:
-            async with aclosing(self._hear(answer)) as pieces:
+            async with aclosing(self._iter_pieces(answer)) as pieces:
                 async for piece in pieces:
                     yield piece
             for received in self._find_rest(key, answer, task):
@@ -137,8 +137,8 @@ class Stepper:
         request = self._request(job.call, args=job.args)
         key = self._key(request, self._name(job.call.call_id))
         key.call_id, key.tool = job.call.call_id, job.call.name
-        make = partial(_until, over, job, invoke)
-        result, made = await self._once(key, make, to_result, to_unrecorded)
+        until = partial(_until, over, job, invoke)
+        result, made = await self._once(key, until, to_result, to_unrecorded)
         output = to_output(result)
         # Made now, its error is there in full, for the log.
         return replace(output, cause=made[0].cause or output.cause) if made else output
@@ -151,18 +151,18 @@ class Stepper:
             ask: Makes it.
         """
         is_answer = call.checked == "answer"
-        place = f"{self.run.round}.{call.index}" if is_answer else str(call.index)
+        name = f"{self.run.round}.{call.index}" if is_answer else str(call.index)
         # Of what a run under way is told, which has a number of its own.
-        place = f"told.{call.number}.{place}" if call.number else place
-        key = self._key(self._request(call), f"{call.checked}.{place}")
-        recorded, made = await self._once(key, ask, to_said, _to_unsaid)
+        name = f"told.{call.number}.{name}" if call.number else name
+        key = self._key(self._request(call), f"{call.checked}.{name}")
+        recorded, made = await self._once(key, ask, to_outcome, _to_unrecorded_outcome)
         # Made now, its error is there in full, for the log.
-        return made[0] if made and isinstance(made[0], GuardrailError) else from_said(recorded)
+        return made[0] if made and isinstance(made[0], GuardrailError) else from_outcome(recorded)
 
     async def _once[Output](
         self,
         key: StepKey,
-        make: Callable[[], Awaitable[Output]],
+        invoke: Callable[[], Awaitable[Output]],
         write: Callable[[Output], Any],
         refuse: Callable[[SnapshotError], Output],
     ) -> tuple[Any, list[Output]]:
@@ -170,7 +170,7 @@ class Stepper:
 
         Args:
             key: The step.
-            make: Makes it.
+            invoke: Makes it.
             write: Returns an output as it is recorded.
             refuse: Returns what takes the place of an output that JSON cannot express.
         """
@@ -178,12 +178,12 @@ class Stepper:
 
         async def work() -> bytes:
             await self._begin(key)
-            output, told = await make(), await self._hear_told()
+            output, steered = await invoke(), await self._read_steered()
             try:
-                record = self._write(told, write(output))
+                record = self._write(steered, write(output))
             except SnapshotError as error:
                 output = refuse(error)
-                record = self._write(told, write(output))
+                record = self._write(steered, write(output))
             made[:] = [output]
             return record
 
@@ -218,14 +218,14 @@ class Stepper:
         self.steers.leave()
         return StepError(key)
 
-    async def _hear(self, answer: "_Answer") -> AsyncGenerator[Any]:
+    async def _iter_pieces(self, answer: "_Answer") -> AsyncGenerator[Any]:
         """Yield the pieces of an answer while the call is made, until the step ends or the run is cancelled and it does not."""
         last: float | None = None
         while True:
             left = None if last is None else find_left(last - self.clock.now)
             wait = self.clock.patience(None) if left is None else left
             try:
-                piece = await asyncio.wait_for(answer.told.get(), wait)
+                piece = await asyncio.wait_for(answer.pieces.get(), wait)
             except TimeoutError:
                 if left == 0.0:
                     answer.unrecorded = self.clock.failure
@@ -236,20 +236,20 @@ class Stepper:
             if piece is END:
                 return
             yield piece
-            answer.told.task_done()
+            answer.pieces.task_done()
 
-    async def _hear_told(self) -> tuple[Steered, ...]:
+    async def _read_steered(self) -> tuple[Steered, ...]:
         """Return what the run was told by now, for the record of a step that ends."""
         if not isinstance(self.steps, TellsRun):
             # By the time, since a record of an earlier play that is still being read may hold the next number.
             return self.steers.read(time.time_ns() // 1000)
         after = self.steers.known
-        said = await self.steps.read_steered(after)
-        return self.steers.number(after, map(read_user_message, said))
+        messages = await self.steps.read_steered(after)
+        return self.steers.number(after, map(read_user_message, messages))
 
-    def _write(self, told: Sequence[Steered], *inputs: Any) -> bytes:
+    def _write(self, steered: Sequence[Steered], *inputs: Any) -> bytes:
         times = (TimePassed(seconds=clock.run_seconds) for clock in self.clock.chain)
-        return dump_inputs((*times, *told, *inputs)).encode()
+        return dump_inputs((*times, *steered, *inputs)).encode()
 
     def _read(self, key: StepKey, record: bytes) -> tuple[Any, ...]:
         """Return the inputs of a record, note what the run was told by then, and set the clock to its time."""
@@ -260,9 +260,9 @@ class Stepper:
                 clock.advance(passed.seconds)
         except Exception as error:
             raise self._broken(key) from error
-        told = [*takewhile(lambda one: isinstance(one, Steered), inputs[len(chain) :])]
-        self.steers.add(told)
-        rest = inputs[len(chain) + len(told) :]
+        steered = [*takewhile(lambda one: isinstance(one, Steered), inputs[len(chain) :])]
+        self.steers.add(steered)
+        rest = inputs[len(chain) + len(steered) :]
         if not rest:
             raise self._broken(key)
         return rest
@@ -300,7 +300,7 @@ class _Answer:
 
     Attributes:
         is_made: Whether the call is made now.
-        told: The pieces that have come, without the last.
+        pieces: The pieces that have come, without the last.
         unrecorded: How it has ended if that is not to be recorded.
         cause: The exception behind its failure.
     """
@@ -309,10 +309,10 @@ class _Answer:
         self._ask = ask
         self.is_made = False
         self.cause: BaseException | None = None
-        self.told: asyncio.Queue[Any] = asyncio.Queue()
+        self.pieces: asyncio.Queue[Any] = asyncio.Queue()
         self.unrecorded: Failure | None = None
 
-    async def make(self) -> list[Any]:
+    async def collect(self) -> list[Any]:
         """Make the call, and return the pieces of its answer once all but the last have been taken."""
         self.is_made = True
         taken: list[Any] = []
@@ -321,19 +321,19 @@ class _Answer:
                 taken.append(read := self._read(piece))
                 if is_end(read):
                     break
-                self.told.put_nowait(read)
+                self.pieces.put_nowait(read)
         last = taken[-1]
         self.cause = last.cause if isinstance(last, ModelFailure) else None
         # Played again, the run may be wanted.
         if isinstance(last, Failure) and last.reason == "cancelled":
             self.unrecorded = last
             raise _NothingRecorded
-        await self.told.join()
+        await self.pieces.join()
         return taken
 
     def end(self, task: asyncio.Task[bytes]) -> None:
         """Say that no more will come."""
-        self.told.put_nowait(END)
+        self.pieces.put_nowait(END)
         # Asked for here, since nobody may be there any more who is told of it.
         if not task.cancelled():
             task.exception()
@@ -342,7 +342,7 @@ class _Answer:
         try:
             received = read_input(piece)
         except MessageError:
-            self.told.put_nowait(piece)  # The run raises it, with the number of the piece.
+            self.pieces.put_nowait(piece)  # The run raises it, with the number of the piece.
             raise
         # Most pieces, in which nothing is that could not be recorded.
         if isinstance(received, ModelDelta) and find_kind(received) is not None:
@@ -350,14 +350,14 @@ class _Answer:
         try:
             dump_inputs([received])
         except SnapshotError as error:
-            told = f"its answer cannot be recorded: {find_problem(error)}"
-            return ModelFailure(message=told, is_transient=False)
+            text = f"its answer cannot be recorded: {find_problem(error)}"
+            return ModelFailure(message=text, is_transient=False)
         return received
 
 
-def _to_unsaid(error: SnapshotError) -> object:
-    told = f"what the guardrail says cannot be recorded: {find_problem(error)}"
-    return GuardrailError(ValueError(told))
+def _to_unrecorded_outcome(error: SnapshotError) -> object:
+    text = f"what the guardrail says cannot be recorded: {find_problem(error)}"
+    return GuardrailError(ValueError(text))
 
 
 async def _until(
