@@ -9,7 +9,7 @@ from agent_driver import Agent, StepKey, StepWork
 from agent_server.executor import Execution, StepExecution
 
 from ._conversations import Receiver, Sender
-from ._teller import Teller
+from ._emitter import Emitter
 
 
 class ApartSteps:
@@ -17,20 +17,20 @@ class ApartSteps:
 
     Args:
         run: The run.
-        teller: What tells the rest of what it shows: those who make a model call tell its answer as it comes.
+        emitter: What emits the rest of what it shows: those who make a model call emit its answer as it comes.
     """
 
-    def __init__(self, run: Execution, teller: Teller) -> None:
+    def __init__(self, run: Execution, emitter: Emitter) -> None:
         self._run = run
-        self._teller = teller
+        self._emitter = emitter
         self._sender = Sender()
 
     async def step(self, key: StepKey, work: StepWork, /) -> bytes:
         """Have a step made, and return its record."""
         made = await self._run.step(key, work, request=self._sender.describe(key))
-        told, _, record = made.partition(b"\n")
+        emitted, _, record = made.partition(b"\n")
         if key.kind == "model":
-            self._teller.take_told(key.path, key.round, json.loads(told))
+            self._emitter.note_emitted(key.path, key.round, json.loads(emitted))
         return record
 
 
@@ -43,30 +43,30 @@ class StepMaker:
     async def make(
         self, run: StepExecution, request: bytes, agent: Agent[Any, Any], deps: object
     ) -> bytes:
-        """Make a step, and return its record behind how much of it was told.
+        """Make a step, and return its record behind how much of it was emitted.
 
         Raises:
             RunFailedError: If what was sent before is not there any more.
         """
         described = await self._receiver.read(run, request)
         step, path = described.step, described.path
-        teller = Teller(run, rounds={path: described.round})
+        emitter = Emitter(run, rounds={path: described.round})
         if step.kind == "model":
-            await teller.start_round(path, described.round, again=run.is_again)
+            await emitter.start_round(path, described.round, again=run.is_again)
         record = await agent.make_step(
             step,
             deps=deps,
-            on_event=lambda event: teller.tell(event, path),
+            on_event=lambda event: emitter.emit(event, path),
             read_steered=partial(read_steered, run),
         )
-        return json.dumps(teller.told(path)).encode() + b"\n" + record
+        return json.dumps(emitter.emitted(path)).encode() + b"\n" + record
 
 
 async def read_steered(run: Execution | StepExecution, after: int) -> Sequence[object]:
     """Return what a run was told after so many messages, as messages for its model."""
-    return list(map(to_said, await run.read_steered(after)))
+    return list(map(to_message, await run.read_steered(after)))
 
 
-def to_said(content: object) -> object:
+def to_message(content: object) -> object:
     """Return what a run is told as a message for its model."""
     return {"role": "user", "content": content}

@@ -1,4 +1,4 @@
-"""What a run of an agent shows, told once however often it is played again.
+"""What a run of an agent shows, emitted once however often it is played again.
 
 Source: docs/contracts/agent-events.md, V1 to V5.
 """
@@ -39,7 +39,7 @@ SHOWN = frozenset(
         *("tool_started", "tool_ended"),
     )
 )
-"""The types of what is told."""
+"""The types of the events."""
 
 type Path = tuple[str, ...]
 """The ids of the calls that lead to an agent, the outermost first; empty for the run's own."""
@@ -67,18 +67,18 @@ class _Round:
     """What a round has shown.
 
     Attributes:
-        told: How many characters, or files, of each kind are among the run's events.
-        made: How many the round has come to, this time.
+        emitted: How many characters, or files, of each kind are among the run's events.
+        produced: How many the round has come to, this time.
         is_ended: Whether the end of its model call is among the events.
     """
 
-    told: Counter[str] = field(default_factory=Counter[str])
-    made: Counter[str] = field(default_factory=Counter[str])
+    emitted: Counter[str] = field(default_factory=Counter[str])
+    produced: Counter[str] = field(default_factory=Counter[str])
     is_ended: bool = False
 
 
-class Teller:
-    """Teller of what a run shows, which tells it once however often it is played again.
+class Emitter:
+    """Emitter of what a run shows, which emits it once however often it is played again.
 
     Played again, a run shows the same as before up to where it was cut: what is among its events already is left out.
 
@@ -103,37 +103,37 @@ class Teller:
         self._shown: dict[tuple[Path, int], _Round] = {}
         self._calls: set[tuple[str, Path, int, str]] = set()
         self._usage: dict[Path, Usage] = {}
-        self._made: set[tuple[Path, int]] = set()
+        self._begun: set[tuple[Path, int]] = set()
         self._steered = set[int]()
         for event in before:
             if event.type in SHOWN:
                 self._note(event)
 
     async def begin_call(self, path: Path, number: int) -> None:
-        """Tell that a model is called now: again, if it was before and there is no record of it."""
+        """Emit that a model is called now: again, if it was before and there is no record of it."""
         if path:
             # What it has shown before may still be on its way.
-            self._made.add((path, number))
+            self._begun.add((path, number))
         else:
             await self.start_round(path, number, again=(path, number) in self._shown)
 
     async def start_round(self, path: Path, number: int, *, again: bool) -> None:
-        """Tell that the model of a round is called, again or for the first time."""
+        """Emit that the model of a round is called, again or for the first time."""
         self._shown[path, number] = _Round()
-        await self._tell("model_started", path, number, again=again)
+        await self._emit("model_started", path, number, again=again)
 
-    def told(self, path: Path) -> Mapping[str, int]:
-        """Return how much of the model's answer in an agent's round was told: characters of each kind, and files."""
-        return self._current(path).told
+    def emitted(self, path: Path) -> Mapping[str, int]:
+        """Return how much of the model's answer in an agent's round was emitted: characters of each kind, and files."""
+        return self._current(path).emitted
 
-    def take_told(self, path: Path, number: int, told: Mapping[str, int]) -> None:
-        """Take note that somebody else has told that much of the model's answer in a round."""
-        self._shown[path, number] = _Round(told=Counter(told))
+    def note_emitted(self, path: Path, number: int, emitted: Mapping[str, int]) -> None:
+        """Take note that somebody else has emitted that much of the model's answer in a round."""
+        self._shown[path, number] = _Round(emitted=Counter(emitted))
 
-    async def tell(self, event: Event, path: Path = ()) -> None:
-        """Tell what an event of the run shows."""
+    async def emit(self, event: Event, path: Path = ()) -> None:
+        """Emit what an event of the run shows."""
         if isinstance(event, AgentEvent):
-            await self.tell(event.event, event.path)
+            await self.emit(event.event, event.path)
             return
         await self._follow_call(event, path)
         match event:
@@ -142,23 +142,23 @@ class Teller:
             # Of an agent that is called as a tool nobody tells it anything.
             case RunSteered(round=number) if number not in self._steered:
                 content = [one.content for one in event.messages]
-                await self._tell("steered", path, number, messages=content)
+                await self._emit("steered", path, number, messages=content)
             case ShowText():
-                await self._tell_text("text", path, event.text)
+                await self._emit_text("text", path, event.text)
             case ShowReasoning():
-                await self._tell_text("reasoning", path, event.text)
+                await self._emit_text("reasoning", path, event.text)
             case ShowFile():
-                await self._tell_file(path, event.file)
+                await self._emit_file(path, event.file)
             case ModelCallEnded():
                 self._usage[path] = event.usage
             case ToolCallStarted():
                 call = event.made or event.call
                 data = {"name": call.name, "arguments": call.arguments}
-                await self._tell_call("tool_started", path, call, data)
+                await self._emit_call("tool_started", path, call, data)
             case ToolCallEnded():
                 result = event.result
                 data = {"name": event.call.name, "output": result.text, "error": result.error}
-                await self._tell_call("tool_ended", path, event.call, data)
+                await self._emit_call("tool_ended", path, event.call, data)
             case _:
                 pass
 
@@ -170,9 +170,9 @@ class Teller:
             case "model_started":
                 self._shown[path, number] = _Round()
             case "text" | "reasoning" as kind:
-                shown.told[kind] += len(data["text"])
+                shown.emitted[kind] += len(data["text"])
             case "file":
-                shown.told["file"] += 1
+                shown.emitted["file"] += 1
             case "model_ended":
                 shown.is_ended = True
             case "steered":
@@ -181,44 +181,44 @@ class Teller:
                 self._calls.add((kind, path, number, data["call_id"]))
 
     async def _follow_call(self, event: Event, path: Path) -> None:
-        """Tell that a call of a model has begun, or ended, if an event shows that."""
+        """Emit that a call of a model has begun, or ended, if an event shows that."""
         key = path, self._number(path)
-        if isinstance(event, _OF_MODEL) and key in self._made:
-            self._made.remove(key)
+        if isinstance(event, _OF_MODEL) and key in self._begun:
+            self._begun.remove(key)
             await self.start_round(*key, again=key in self._shown)
         if not isinstance(event, _AFTER_MODEL):
             return
         shown, usage = self._current(path), self._usage.pop(path, None)
         if usage is not None and not shown.is_ended:
             shown.is_ended = True
-            await self._tell("model_ended", path, self.rounds[path], usage=asdict(to_usage(usage)))
+            await self._emit("model_ended", path, self.rounds[path], usage=asdict(to_usage(usage)))
 
-    async def _tell_text(self, kind: str, path: Path, text: str) -> None:
+    async def _emit_text(self, kind: str, path: Path, text: str) -> None:
         shown = self._current(path)
-        if not shown.made[kind]:
+        if not shown.produced[kind]:
             text = text.lstrip("\n")  # The loop puts what rounds say on lines of their own.
-        shown.made[kind] += len(text)
-        new = shown.made[kind] - shown.told[kind]
+        shown.produced[kind] += len(text)
+        new = shown.produced[kind] - shown.emitted[kind]
         if new > 0:
-            shown.told[kind] += min(new, len(text))
-            await self._tell(kind, path, self._number(path), text=text[-new:])
+            shown.emitted[kind] += min(new, len(text))
+            await self._emit(kind, path, self._number(path), text=text[-new:])
 
-    async def _tell_file(self, path: Path, file: object) -> None:
+    async def _emit_file(self, path: Path, file: object) -> None:
         shown = self._current(path)
-        shown.made["file"] += 1
+        shown.produced["file"] += 1
         read = _read_file(file)
-        if read is not None and shown.made["file"] > shown.told["file"]:
-            await self._tell("file", path, self._number(path), **read)
-        shown.told["file"] = max(shown.told["file"], shown.made["file"])
+        if read is not None and shown.produced["file"] > shown.emitted["file"]:
+            await self._emit("file", path, self._number(path), **read)
+        shown.emitted["file"] = max(shown.emitted["file"], shown.produced["file"])
 
-    async def _tell_call(self, type_: str, path: Path, call: ToolCall, data: JsonObject) -> None:
+    async def _emit_call(self, type_: str, path: Path, call: ToolCall, data: JsonObject) -> None:
         key = (type_, path, self._number(path), call.call_id)
         if key in self._calls or (not path and call.name in self._hidden):
             return
         self._calls.add(key)
-        await self._tell(type_, path, self._number(path), call_id=call.call_id, **data)
+        await self._emit(type_, path, self._number(path), call_id=call.call_id, **data)
 
-    async def _tell(self, type_: str, path: Path, number: int, **data: Any) -> None:
+    async def _emit(self, type_: str, path: Path, number: int, **data: Any) -> None:
         await self._run.tell(type_, {"round": number, "path": list(path), **data})
 
     def _number(self, path: Path) -> int:

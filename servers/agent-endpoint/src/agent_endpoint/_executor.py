@@ -30,10 +30,10 @@ from agent_server.http import are_parts, check_schemas, read_content, refuse
 from agent_server.logs import RunFeeds
 from stream_text import has_many_values
 
-from ._apart import ApartSteps, StepMaker, read_steered, to_said
+from ._apart import ApartSteps, StepMaker, read_steered, to_message
+from ._emitter import SHOWN, Emitter, Path, to_usage
 from ._forms import find_difference
 from ._requests import HALVES, AgentRequest, read_request
-from ._teller import SHOWN, Path, Teller, to_usage
 
 
 # A snapshot is kept by the server alone, in its database; nobody else can change it, and the server says how long it is good.
@@ -132,7 +132,7 @@ class AgentExecutor:
         """
         content = read_content(message, "steer")
         try:
-            read_user_message(to_said(content))
+            read_user_message(to_message(content))
         except MessageError:
             said = "expected a text, or parts, that say something"
             raise refuse("steer", said) from None
@@ -161,20 +161,20 @@ class AgentExecutor:
         if is_large:
             run.request.clear()
         state, hidden = begun.state, begun.functions
-        teller = Teller(run, await run.read_events(), rounds=state.rounds, hidden=hidden)
-        steps = ApartSteps(run, teller) if run.is_apart else _Steps(run, teller)
+        emitter = Emitter(run, await run.read_events(), rounds=state.rounds, hidden=hidden)
+        steps = ApartSteps(run, emitter) if run.is_apart else _Steps(run, emitter)
         options: dict[str, Any] = {"steps": steps, **state.options}
         if run.agent in self._deps:
             options["deps"] = self._deps[run.agent]
         async with begun.agent.astream(begun.conversation, **options) as events:
             async for event in events:
-                await teller.tell(event)
+                await emitter.emit(event)
         result = events.result
         if isinstance(result.cause, StepError):
             raise result.cause.__cause__ or result.cause
         if result.waiting is not None:
-            return _wait(result.waiting, run.agent, hidden, teller.rounds)
-        end = partial(_end, result, teller.rounds.get((), 0))
+            return _wait(result.waiting, run.agent, hidden, emitter.rounds)
+        end = partial(_end, result, emitter.rounds.get((), 0))
         return end() if run.is_apart else await asyncio.to_thread(end)
 
     async def make_step(self, run: StepExecution, request: bytes) -> bytes:
@@ -277,14 +277,14 @@ class _Begun:
 class _Steps:
     """The steps of a run, which the driver hands to the server as they are; all that passes here is that a model is called."""
 
-    def __init__(self, run: Execution, teller: Teller) -> None:
+    def __init__(self, run: Execution, emitter: Emitter) -> None:
         self.step = run.step
         self.read_steered = partial(read_steered, run)
-        self._teller = teller
+        self._emitter = emitter
 
     async def begin_step(self, key: StepKey, /) -> None:
         if key.kind == "model":
-            await self._teller.begin_call(key.path, key.round)
+            await self._emitter.begin_call(key.path, key.round)
 
 
 def _wait(
