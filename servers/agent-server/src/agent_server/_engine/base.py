@@ -189,7 +189,7 @@ class Base:
     def on_signals(self, signals: set[str]) -> None:
         """Note what other servers, or clients of this one, have written, so that it is read soon."""
         self.wake(signals)
-        self.parts.underway.told += STEERED in signals
+        self.parts.underway.steered += STEERED in signals
         if NOTIFIED in signals and self._sender is not None:
             self._sender.wake()
         self._signals |= signals

@@ -12,7 +12,7 @@ from agent_server._store.endings import Ended, RunEnding, last_event
 from agent_server._store.events import read_events
 from agent_server._store.failures import too_many_waiting
 from agent_server._store.records import Event, measure, now
-from agent_server._store.steering import read_told
+from agent_server._store.steering import read_steered
 from agent_server.executor import (
     EventLimitError,
     JsonObject,
@@ -90,13 +90,13 @@ class RunExecution:
 
     async def read_steered(self, after: int) -> Sequence[Any]:
         """Return what the run was told after so many messages."""
-        told = self._underway.told
-        if told == self._has_read:
+        steered = self._underway.steered
+        if steered == self._has_read:
             return ()
         # By the writer, which waits for a database that is away.
-        found = await self._writer.submit(read_told, self.claim.seq, after)
+        found = await self._writer.submit(read_steered, self.claim.seq, after)
         if not found:
-            self._has_read = told
+            self._has_read = steered
         return found
 
     async def tell(self, type_: str, data: JsonObject) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from agent_server._store import apart
 from agent_server._store.apart import ApartRuns, StepBegun, Telling, Try
 from agent_server._store.records import Event
-from agent_server._store.steering import read_told
+from agent_server._store.steering import read_steered
 from agent_server.executor import Executor, JsonObject, MakesSteps, Resumption
 from agent_server.runs import refuse_own_event
 
@@ -55,11 +55,11 @@ class StepTry:
         self.request = facts.request
         self.resumption = facts.resumption
         self.key = one.key
-        self.is_again = begun.told > 0
+        self.is_again = begun.emitted > 0
         self._parts = parts
         self._runs = runs
         self._try = one
-        self._told = begun.told
+        self._emitted = begun.emitted
         self._failure: Exception | None = None
         self._making: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self._gathering = Gathering()
@@ -72,7 +72,7 @@ class StepTry:
 
     async def read_steered(self, after: int) -> Sequence[Any]:
         """Return what the run was told after so many messages."""
-        return await self._parts.writer.submit(read_told, self._try.hold.seq, after)
+        return await self._parts.writer.submit(read_steered, self._try.hold.seq, after)
 
     async def keep(self, name: str, content: bytes) -> None:
         """Keep something for later steps."""
@@ -129,8 +129,8 @@ class StepTry:
         return stored
 
     def _take(self, emitted: list[Event]) -> Telling:
-        telling = Telling(first=self._told, events=emitted)
-        self._told += len(emitted)
+        telling = Telling(first=self._emitted, events=emitted)
+        self._emitted += len(emitted)
         return telling
 
     def _on_stored(self, done: "asyncio.Future[bool]") -> None:

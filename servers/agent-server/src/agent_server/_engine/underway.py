@@ -22,27 +22,27 @@ class _Step:
     tenant: object
     context: Context
     began: float = field(default_factory=time.monotonic)
-    told_from: float = field(default_factory=lambda: _FIRST_SECONDS)
+    warn_from: float = field(default_factory=lambda: _FIRST_SECONDS)
 
     @property
     def seconds(self) -> float:
         return time.monotonic() - self.began
 
-    def warn(self, told: str) -> None:
+    def warn(self, text: str) -> None:
         # With the fields of the run that it is of.
-        self.context.run(_logger.warning, told, self.key, self.seconds)
+        self.context.run(_logger.warning, text, self.key, self.seconds)
 
 
 class Underway:
     """The steps that are being made here.
 
     Attributes:
-        told: How often runs may have been told something; it grows, so that nobody looks for it after every step.
+        steered: How often runs may have been told something; it grows, so that nobody looks for it after every step.
     """
 
     def __init__(self) -> None:
         self._steps: set[_Step] = set()
-        self.told = 0
+        self.steered = 0
 
     @contextmanager
     def making(self, key: str) -> Generator[None]:
@@ -53,13 +53,13 @@ class Underway:
             yield
         finally:
             self._steps.remove(step)
-            if step.told_from > _FIRST_SECONDS:
+            if step.warn_from > _FIRST_SECONDS:
                 step.warn("the step %s is over after %.0f s")
 
     def tell(self) -> None:
         """Log the steps that take long: after a minute, after two, after four and so on. Called every few seconds."""
-        for step in [one for one in self._steps if one.seconds >= one.told_from]:
-            step.told_from *= 2
+        for step in [one for one in self._steps if one.seconds >= one.warn_from]:
+            step.warn_from *= 2
             step.warn("the step %s goes on after %.0f s")
 
     def longest_seconds(self, tenant: str | None) -> Mapping[str, float]:

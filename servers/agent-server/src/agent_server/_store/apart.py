@@ -28,7 +28,7 @@ from .open_runs import is_of
 from .records import Event, decrypt_text, digest, measure
 from .schema import encryption_keys, marks, runs, steps
 from .servers import Server, requeue
-from .steering import IS_TOLD
+from .steering import IS_STEERED
 from .writer import Write
 
 
@@ -94,11 +94,11 @@ class StepBegun:
 
     Attributes:
         result: What was recorded of it, so that it need not be made; None for nothing.
-        told: How many events earlier tries have stored.
+        emitted: How many events earlier tries have stored.
     """
 
     result: bytes | None
-    told: int = 0
+    emitted: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,16 +130,16 @@ class ApartRuns:
         """Store what a run tells itself, as far as it is not stored, and return whether it is still held."""
         if holds.find(write, hold) is None:
             return False
-        told = self._count_told(write, hold)
-        if telling.first > told:
+        emitted = self._count_emitted(write, hold)
+        if telling.first > emitted:
             # What comes between may be on its way, and must come first.
             return ValueError(
-                f"first: expected at most {told}, as many events as are stored, got {telling.first}"
+                f"first: expected at most {emitted}, as many events as are stored, got {telling.first}"
             )
-        fresh = telling.events[told - telling.first :]
-        return self._append(write, Try(hold=hold, key=_OF_RUN, number=0), fresh, told=told)
+        fresh = telling.events[emitted - telling.first :]
+        return self._append(write, Try(hold=hold, key=_OF_RUN, number=0), fresh, before=emitted)
 
-    def _count_told(self, write: Write, hold: Hold) -> int:
+    def _count_emitted(self, write: Write, hold: Hold) -> int:
         mark = _read_mark(write, Try(hold=hold, key=_OF_RUN, number=0))
         return 0 if mark is None else mark.told
 
@@ -154,9 +154,9 @@ class ApartRuns:
         mark = _read_mark(write, one)
         if mark is not None and mark.tries > one.number:
             return None
-        told = 0 if mark is None else mark.told
-        _put_mark(write, one, told=told)
-        return StepBegun(result=None, told=told)
+        emitted = 0 if mark is None else mark.told
+        _put_mark(write, one, emitted=emitted)
+        return StepBegun(result=None, emitted=emitted)
 
     def tell_step(self, write: Write, one: Try, telling: Telling) -> bool | Exception:
         """Store events of a step, and return whether the try is still the newest of a run that is held.
@@ -170,7 +170,7 @@ class ApartRuns:
         if mark is None or mark.tries != one.number:
             return False
         if mark.told == telling.first:
-            return self._append(write, one, telling.events, told=mark.told)
+            return self._append(write, one, telling.events, before=mark.told)
         # A commit of unknown outcome is tried again, and may have succeeded the first time. If events
         # before these could not be stored, neither can these.
         return mark.told >= telling.first + len(telling.events)
@@ -198,7 +198,7 @@ class ApartRuns:
         if holds.find(write, hold) is None:
             return None
         # What is over the limit is left out, and what is missing comes no more: the run ends all the same.
-        first = min(telling.first, self._count_told(write, hold))
+        first = min(telling.first, self._count_emitted(write, hold))
         self.tell(write, hold, replace(telling, first=first))
         row = write.connection.execute(sa.select(runs).where(runs.c.seq == hold.seq)).one()
         return _end(write, row, result)
@@ -228,7 +228,7 @@ class ApartRuns:
         return "waiting"
 
     def _append(
-        self, write: Write, one: Try, emitted: Sequence[Event], *, told: int
+        self, write: Write, one: Try, emitted: Sequence[Event], *, before: int
     ) -> Literal[True] | EventLimitError:
         """Store the events of a try for a run that is locked, up to the first that is over the limit."""
         row = cast("sa.RowMapping", holds.find(write, one.hold))
@@ -242,7 +242,7 @@ class ApartRuns:
             numbered.append(replace(event, number=number))
         if numbered:
             holds.append(write, one.hold, numbered)
-            _put_mark(write, one, told=told + len(numbered))
+            _put_mark(write, one, emitted=before + len(numbered))
         return error or True
 
     def _find_excess(self, number: int, size: int) -> EventLimitError | None:
@@ -294,7 +294,7 @@ def read_held(
 def read_steps(connection: sa.Connection, hold: Hold, encryption: Encryption) -> dict[str, bytes]:
     """Return the results of all recorded steps, by their keys."""
     found = sa.select(steps.c.key, steps.c.result).where(
-        steps.c.run == hold.seq, sa.func.substr(steps.c.key, 1, len(_KEPT)) != _KEPT, ~IS_TOLD
+        steps.c.run == hold.seq, sa.func.substr(steps.c.key, 1, len(_KEPT)) != _KEPT, ~IS_STEERED
     )
     return {row.key: encryption.decrypt(row.result) for row in connection.execute(found)}
 
@@ -323,8 +323,8 @@ def _read_mark(write: Write, one: Try) -> sa.Row[Any, Any] | None:
     return write.connection.execute(found).one_or_none()
 
 
-def _put_mark(write: Write, one: Try, *, told: int) -> None:
-    counts = {"tries": one.number, "told": told}
+def _put_mark(write: Write, one: Try, *, emitted: int) -> None:
+    counts = {"tries": one.number, "told": emitted}
     entered = insert(marks).values({"run": one.hold.seq, "key": one.key, **counts})
     keys = ["run", "key"]
     # SQLite takes this form of insert, too.

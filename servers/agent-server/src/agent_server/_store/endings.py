@@ -13,7 +13,7 @@ from .clock import clock
 from .records import Event, dump_events
 from .schema import events, marks, runs, steps
 from .signals import EMITTED
-from .steering import IS_TOLD, MOST, read_told
+from .steering import IS_STEERED, MOST, read_steered
 from .webhook_messages import notify
 from .writer import Write
 
@@ -40,7 +40,7 @@ _FORGET_STEPS = [
     sa.delete(table).where(table.c.run == sa.bindparam("over")) for table in (steps, marks)
 ]
 # What the run was told and has not read yet, it reads when it goes on.
-_FORGET_PART = [_FORGET_STEPS[0].where(~IS_TOLD), _FORGET_STEPS[1]]
+_FORGET_PART = [_FORGET_STEPS[0].where(~IS_STEERED), _FORGET_STEPS[1]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,10 +141,10 @@ def write_end(
 def _with_unread(write: Write, seq: int, ending: RunEnding, emitted: list[Event]) -> RunEnding:
     """Return an end that says what the run was told too late."""
     result = ending.result
-    if result is None or not (unread := read_told(write, seq, result.steered, 1)):
+    if result is None or not (unread := read_steered(write, seq, result.steered, 1)):
         return ending
     # Nearly always there is none, for which one row is looked for.
-    unread += read_told(write, seq, result.steered + 1, MOST)
+    unread += read_steered(write, seq, result.steered + 1, MOST)
     details = {**result.details, "unread": [*result.details.get("unread", ()), *unread]}
     told = with_result(replace(result, details=details))
     emitted[-1] = last_event(told, number=emitted[-1].number)

@@ -13,11 +13,11 @@ from .signals import STEERED
 from .writer import Write
 
 
-_TOLD: Final = "%told:"  # No key of a step begins like this.
-IS_TOLD: Final = sa.func.substr(steps.c.key, 1, len(_TOLD)) == _TOLD
+_STEERED: Final = "%told:"  # No key of a step begins like this.
+IS_STEERED: Final = sa.func.substr(steps.c.key, 1, len(_STEERED)) == _STEERED
 """Whether a row among the steps is something that the run was told."""
 # Built once, since every run needs it: building a statement takes longer than executing it.
-_FIND_TOLD = (
+_FIND_STEERED = (
     sa.select(steps.c.result)
     .where(
         steps.c.run == sa.bindparam("found"),
@@ -25,7 +25,7 @@ _FIND_TOLD = (
     )
     .order_by(steps.c.key)
 )
-_COUNT = sa.select(sa.func.count()).where(steps.c.run == sa.bindparam("found"), IS_TOLD)
+_COUNT = sa.select(sa.func.count()).where(steps.c.run == sa.bindparam("found"), IS_STEERED)
 MOST: Final = 1000
 """How much one run can be told, our choice."""
 _AT_ONCE: Final = 100
@@ -57,12 +57,12 @@ def tell_run(write: Write, row: sa.Row[Any], message: Any, key: str | None) -> b
     number = write.connection.execute(_COUNT, {"found": row.seq}).scalar_one() + 1
     if number > MOST:
         return SteerConflictError(f"A run takes at most {MOST} messages.")
-    told = {
+    steered = {
         "run": row.seq,
         "key": _key(number),
         "result": write.encryption.encrypt(text.encode()),
     }
-    write.connection.execute(sa.insert(steps).values(told))
+    write.connection.execute(sa.insert(steps).values(steered))
     if known is not None:
         seen = {"run": row.seq, "wait_id": known, "fingerprint": write.encryption.digest(text)}
         write.connection.execute(sa.insert(answers).values(seen))
@@ -70,12 +70,12 @@ def tell_run(write: Write, row: sa.Row[Any], message: Any, key: str | None) -> b
     return True
 
 
-def read_told(write: Write, seq: int, after: int, most: int = _AT_ONCE) -> list[Any]:
+def read_steered(write: Write, seq: int, after: int, most: int = _AT_ONCE) -> list[Any]:
     """Return what a run was told after so many messages, in order."""
     keys = [_key(number) for number in range(after + 1, after + 1 + most)]
-    rows = write.connection.scalars(_FIND_TOLD, {"found": seq, "named": keys})
+    rows = write.connection.scalars(_FIND_STEERED, {"found": seq, "named": keys})
     return [parse_json(write.encryption.decrypt(stored).decode()) for stored in rows]
 
 
 def _key(number: int) -> str:
-    return f"{_TOLD}{number:04}"
+    return f"{_STEERED}{number:04}"
