@@ -82,11 +82,16 @@ def to_failure(error: BaseException) -> ModelFailure:
     # By names and not by a type: clients of any provider may say so.
     names = ("is_transient", "may_pass_elsewhere")
     said: dict[str, Any] = {name: getattr(error, name, False) is True for name in names}
-    told = ""
-    with suppress(Exception):  # What is raised here would pass for the end of the answer.
-        told = str(error)
-    message = told or type(error).__name__
+    message = read_text(error) or type(error).__name__
     return ModelFailure(message=message, cause=error, **said)
+
+
+def read_text(error: BaseException) -> str:
+    """Return the text of an error; none where it cannot be written."""
+    # Whatever wrote it; what a model's client raises here would pass for the end of the answer.
+    with suppress(Exception):
+        return str(error)
+    return ""
 
 
 def name_piece(error: MessageError, index: int) -> MessageError:

@@ -1,11 +1,11 @@
 """Records of steps: what stands in them, and what is read back."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
+from agent_driver._answers import read_text
 from agent_driver._errors import AgentDriverError
 from agent_driver._tools.calls import Job, ToolTimeoutError, give_up
 from agent_driver._tools.guardrails import GuardrailError, Stop
@@ -53,9 +53,7 @@ def find_problem(error: SnapshotError) -> str:
 
 
 def _describe(error: BaseException) -> str:
-    text = ""
-    with suppress(Exception):  # Whatever wrote it.
-        text = str(error)
+    text = read_text(error)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
