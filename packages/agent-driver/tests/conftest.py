@@ -2,11 +2,13 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
+from scripted import StandingClock, build_timer
 
 from agent_driver import adrive, drive
 from agent_loop import AgentRun
@@ -35,7 +37,11 @@ def anyio_backend():
     return "asyncio"
 
 
-async def _play_async(look: Callable[[Any], None], *args: Any, **settings: Any) -> list[Any]:
+async def _play_async(
+    clock: StandingClock | None, look: Callable[[Any], None], *args: Any, **settings: Any
+) -> list[Any]:
+    if clock is not None:
+        clock.loop = asyncio.get_running_loop()
     return [_seen(event, look) async for event in adrive(*args, **settings)]
 
 
@@ -57,7 +63,8 @@ def play(request: pytest.FixtureRequest):
     ) -> list[Any]:
         if request.param == "drive":
             return [_seen(event, look) for event in drive(run, model, tools, **settings)]
-        return asyncio.run(_play_async(look, run, model, tools, **settings))
+        clock = request.getfixturevalue("clock") if "clock" in request.fixturenames else None
+        return asyncio.run(_play_async(clock, look, run, model, tools, **settings))
 
     return play
 
@@ -68,6 +75,23 @@ def released():
     event = threading.Event()
     yield event
     event.set()
+
+
+@pytest.fixture
+def patient(monkeypatch):
+    """Have nothing be lost that ends a little later than its run."""
+    for side in ("side", "async_side"):
+        monkeypatch.setattr(f"agent_driver._drive.{side}.LAST_SECONDS", 600.0)
+
+
+@pytest.fixture
+def clock(monkeypatch, patient):  # noqa: ARG001 - how late what ends is, no machine decides
+    """Have time pass only where a test lets it."""
+    standing = StandingClock()
+    monkeypatch.setattr(time, "monotonic", lambda: standing.seconds)
+    monkeypatch.setattr(threading, "Timer", build_timer(standing))
+    monkeypatch.setattr("agent_driver._drive.tries._FIRST_PAUSE_SECONDS", 0.0)
+    return standing
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from agent_driver import (
     ShowText,
     StepKey,
     StepRequest,
+    ToolCallEnded,
     Window,
 )
 from agent_loop import AskApproval, ModelFailure, dump_messages, load_messages
@@ -104,7 +105,16 @@ def by_path(events: Any) -> dict[tuple[str, ...], list[Any]]:
         is_agent = isinstance(event, AgentEvent)
         place = event.path if is_agent else ()
         found.setdefault(place, []).append(event.event if is_agent else event)
-    return {path: merged(told) for path, told in found.items()}
+    return {path: merged(in_order(told)) for path, told in found.items()}
+
+
+def in_order(events: list[Any]) -> list[Any]:
+    """Return events with the ends of calls that run at the same time in the order of their ids."""
+    found: list[Any] = []
+    for is_end, group in groupby(events, lambda event: isinstance(event, ToolCallEnded)):
+        told = [*group]
+        found += sorted(told, key=lambda event: event.call.call_id) if is_end else told
+    return found
 
 
 async def play_through(agent: Agent[Any, Any], prompt: Any = "?", **options: Any) -> Any:

@@ -1,5 +1,6 @@
 """A model that says what a script says."""
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable
@@ -8,6 +9,10 @@ from typing import Any
 from agent_driver import Agent, agent_tool
 from agent_loop import CallModel
 from agent_tooling import Tool
+
+
+LIMIT = 0.15
+"""Seconds that tests give what hangs."""
 
 
 class Script:
@@ -45,6 +50,46 @@ def until(holds: Callable[[], Any]) -> None:
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.01)
+
+
+class StandingClock:
+    """A clock that stands still until a test lets time pass, so that no machine is too slow for a limit.
+
+    Attributes:
+        seconds: What time it is.
+        loop: The event loop that goes by it; None for threads alone.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.loop: asyncio.AbstractEventLoop | None = None
+
+    def move(self, seconds: float) -> None:
+        """Let time pass: where a loop goes by it, between two of its steps, each of which may begin a limit."""
+        if self.loop is None:
+            self._move(seconds)
+        else:
+            self.loop.call_soon_threadsafe(self._move, seconds)
+
+    def _move(self, seconds: float) -> None:
+        self.seconds += seconds
+
+
+def build_timer(clock: StandingClock) -> type[threading.Timer]:
+    """Return a timer of `threading` that goes by a clock."""
+
+    class Timer(threading.Timer):
+        def start(self) -> None:
+            self.due = clock.seconds + self.interval
+            super().start()
+
+        def run(self) -> None:
+            while not self.finished.wait(0.001):
+                if clock.seconds >= self.due:
+                    self.finished.set()
+                    self.function(*self.args, **self.kwargs)
+
+    return Timer
 
 
 def no_thread_runs() -> bool:

@@ -200,23 +200,24 @@ def test_agents_call_agents_no_deeper_than_the_outermost_run_allows(play, depth)
     )
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_cancel_reaches_agents_and_ends_with_what_they_know(play, run, released):
-    is_asked, cancelled = threading.Event(), threading.Event()
+    cancelled = threading.Event()
 
     def model(request):
         if request.round == 1:
             yield from ask(use("look"))
         else:
-            is_asked.set()
             yield "It may be"
             released.wait(600)
 
-    threading.Thread(
-        target=lambda: (is_asked.wait(60), time.sleep(0.1), cancelled.set()), daemon=True
-    ).start()
+    def look_on(event):
+        if isinstance(event, AgentEvent) and event.event == ShowText(text="It may be"):
+            cancelled.set()
+
     finder = as_tool("finder", "Finds.", model, [look])
     top = Script(ask(call()), "never")
-    events = play(run, top, [finder], cancelled=cancelled)
+    events = play(run, top, [finder], look_on, cancelled=cancelled)
     assert len(top.requests) == 1
     assert (events[-1].reason, events[-1].rounds) == ("cancelled", 1)
     shown = "".join(e.text for e in events if isinstance(e, ShowText))
@@ -226,16 +227,24 @@ def test_a_cancel_reaches_agents_and_ends_with_what_they_know(play, run, release
     assert end.reason == "cancelled"
 
 
-def test_an_agent_ends_when_its_caller_has_no_more_time_for_tools(play, released):
+def test_an_agent_ends_when_its_caller_has_no_more_time_for_tools(play, released, clock):
+    is_shown = threading.Event()
+
+    def look_on(event):
+        if isinstance(event, AgentEvent) and isinstance(event.event, ShowText):
+            is_shown.set()
+
     def model(_):
         yield "It may be"
+        is_shown.wait(600)
+        clock.move(1)
         released.wait(600)
 
     finder = as_tool("finder", "Finds.", model)
     run = AgentRun([], maximum_iterations=3, budgets=Budgets(max_seconds=0.4))
-    began = time.monotonic()
-    events = play(run, Script(ask(call()), "That is all."), [finder])
-    assert time.monotonic() - began < 60
+    began = time.perf_counter()
+    events = play(run, Script(ask(call()), "That is all."), [finder], look_on)
+    assert time.perf_counter() - began < 60
     told = results(events)["c1"]
     assert "The time of the run was up" in told.content
     assert "It may be" in told.content
@@ -259,14 +268,14 @@ def test_an_agent_answers_within_the_time_that_its_caller_has_for_tools(play, ru
     assert results(events)["c1"].artifact.reason == "time_limit"
 
 
-def test_an_agent_without_time_is_given_up_like_any_tool(play):
+def test_an_agent_without_time_is_given_up_like_any_tool(play, clock):
     finder = as_tool("finder", "Finds.", Script("never"))
     run = AgentRun([], maximum_iterations=3, budgets=Budgets(max_seconds=0.2))
 
     def slow(request):
         if request.round > 1:
             return "So."
-        time.sleep(0.3)
+        clock.move(0.3)
         return {"tool_calls": [call()]}
 
     assert play(run, slow, [finder])[-1].answer == "So."
@@ -426,4 +435,4 @@ async def test_whoever_lets_go_of_a_run_lets_go_of_its_agents():
         if isinstance(event, AgentEvent):
             break
     await events.aclose()
-    assert await asyncio.to_thread(closed.wait, 5)
+    assert await asyncio.to_thread(closed.wait, 60)

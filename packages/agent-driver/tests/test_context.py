@@ -127,13 +127,14 @@ def test_dependencies_that_may_be_of_the_type_are_taken(run, kind, deps):
     drive(run, Script(), [takes(kind)], deps=deps).close()
 
 
-def test_a_long_function_sees_that_it_was_given_up(play, run):
+def test_a_long_function_sees_that_it_was_given_up(play, run, clock):
     seen = threading.Event()
 
     @tool(timeout=0.15)
     def work(context: Context) -> None:
         """Work."""
         assert not context.is_cancelled()
+        clock.move(0.15)
         while not context.is_cancelled():
             time.sleep(0.005)
         seen.set()

@@ -6,6 +6,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 from scripted import Script, ask, no_thread_runs, until, use
@@ -29,7 +31,16 @@ SOON = TimeBudget(run_seconds=60.3, closing_seconds=60, call_seconds=60)
 BRIEF = TimeBudget(run_seconds=0.6, closing_seconds=0.3, call_seconds=0.5)
 
 BEGUN = threading.Event()
-"""Set a little after something has begun."""
+"""Set a little after something has begun, and after what else it waits for."""
+
+BEFORE: list[threading.Event] = []
+"""What comes before that."""
+
+TELLERS: list[threading.Thread] = []
+"""Those that set it."""
+
+AT_BEGIN: list[Callable[[], object]] = []
+"""What something that begins calls."""
 
 OVER = threading.Event()
 """Set at the end of a test: for this wait those for whom nobody else waits."""
@@ -44,10 +55,35 @@ def nothing_has_begun():
     OVER.clear()
     yield
     OVER.set()
+    for each in BEFORE:
+        each.set()
+    # Else they told the next test that something has begun.
+    until(no_thread_runs)
+    for each in TELLERS:
+        each.join()
+    for each in (BEFORE, AT_BEGIN, TELLERS):
+        each.clear()
 
 
 def begin() -> None:
-    threading.Timer(0.1, BEGUN.set).start()
+    for act in AT_BEGIN:
+        act()
+
+    def tell() -> None:
+        for each in BEFORE:
+            each.wait(LONG)
+        OVER.wait(0.05)
+        BEGUN.set()
+
+    TELLERS.append(threading.Thread(target=tell))
+    TELLERS[-1].start()
+
+
+def come_before(kind: type) -> Callable[[object], None]:
+    """Return what looks at events, for the first of which of this kind `BEGUN` waits."""
+    is_seen = threading.Event()
+    BEFORE.append(is_seen)
+    return lambda event: is_seen.set() if isinstance(event, kind) else None
 
 
 def slow() -> str:
@@ -93,7 +129,7 @@ def shown(events):
 
 def test_a_cancel_ends_the_run_while_the_model_is_silent(play, run):
     model, started = Silence(), time.monotonic()
-    [*_, finished] = play(run, model, cancelled=BEGUN)
+    [*_, finished] = play(run, model, look=come_before(ShowText), cancelled=BEGUN)
     assert time.monotonic() - started < FAR_LESS
     assert finished.reason == "cancelled"
     assert finished.messages[-1].content == "So"
@@ -104,7 +140,8 @@ def test_a_cancel_ends_the_run_while_the_model_is_silent(play, run):
 def test_a_cancel_ends_the_run_while_tools_run_and_names_them(play, run, tool):
     calls = [use(tool.__name__), use("quick", call_id="c2")]
     started = time.monotonic()
-    events = play(run, Script(ask(*calls)), [tool, quick], cancelled=BEGUN.is_set)
+    look = come_before(ToolCallEnded)
+    events = play(run, Script(ask(*calls)), [tool, quick], look, cancelled=BEGUN.is_set)
     assert time.monotonic() - started < FAR_LESS
     assert events[-1].reason == "cancelled"
     assert f"missing here: {tool.__name__}." in shown(events)
@@ -263,14 +300,15 @@ def test_a_cancel_ends_the_wait_before_a_call_is_made_again(play, run):
 
 
 @pytest.mark.parametrize("tool", [slow, aslow])
-def test_tools_are_given_up_in_time_for_an_answer(play, run, tool):
+def test_tools_are_given_up_in_time_for_an_answer(play, run, clock, tool):
+    AT_BEGIN.append(partial(clock.move, 0.4))
     model = Script(ask(use(tool.__name__)), "without it")
     events = play(run, model, [tool], time_budget=SOON)
     assert (events[-1].reason, events[-1].answer) == ("time_limit", "without it")
     assert model.requests[1].is_closing
 
 
-def test_no_tool_is_begun_without_time_for_it(play, run):
+def test_no_tool_is_begun_without_time_for_it(play, run, clock):
     made = []
 
     def work() -> None:
@@ -279,7 +317,7 @@ def test_no_tool_is_begun_without_time_for_it(play, run):
 
     def model(call):
         if not call.is_closing:
-            time.sleep(0.35)  # beyond what is kept for tools
+            clock.move(0.35)  # beyond what is kept for tools
         yield "without it" if call.is_closing else {"tool_calls": [use("work")]}
 
     [*_, finished] = play(run, model, [work], time_budget=SOON)
@@ -330,6 +368,7 @@ def test_a_watched_answer_without_any_piece_is_asked_for_once_more(play, run):
     assert (finished.answer, finished.rounds) == ("4", 2)
 
 
+@pytest.mark.usefixtures("clock")
 def test_a_call_is_not_made_again_without_time_for_it(play, run):
     model = Script([ModelFailure(message="busy", is_transient=True, wait_seconds=LONG)], "4")
     [*_, finished] = play(run, model, time_budget=SOON)
@@ -337,8 +376,16 @@ def test_a_call_is_not_made_again_without_time_for_it(play, run):
     assert "busy" in finished.error
 
 
-@pytest.mark.parametrize("settings", [{"cancelled": BEGUN}, {"time_budget": BRIEF}])
-def test_a_tool_that_yields_is_closed_once_nobody_waits(play, settings):
+@pytest.fixture(params=["cancelled", "late"])
+def short(request):
+    """Return the settings of a run that ends in its tool."""
+    if request.param == "cancelled":
+        return {"cancelled": BEGUN}
+    AT_BEGIN.append(partial(request.getfixturevalue("clock").move, 0.4))
+    return {"time_budget": SOON}
+
+
+def test_a_tool_that_yields_is_closed_once_nobody_waits(play, run, short):
     ended = threading.Event()
 
     def endless():
@@ -351,13 +398,12 @@ def test_a_tool_that_yields_is_closed_once_nobody_waits(play, settings):
         finally:
             ended.set()
 
-    run = AgentRun([], maximum_iterations=1)
-    assert play(run, Script(ask(use("endless"))), [Tool.from_function(endless)], **settings)
+    tools = [Tool.from_function(endless)]
+    assert play(run, Script(ask(use("endless")), "without it"), tools, **short)
     assert ended.wait(FAR_LESS)
 
 
-@pytest.mark.parametrize("settings", [{"cancelled": BEGUN}, {"time_budget": SOON}])
-def test_an_asynchronous_tool_is_stopped_once_nobody_waits(play, run, settings):
+def test_an_asynchronous_tool_is_stopped_once_nobody_waits(play, run, short):
     stopped = threading.Event()
 
     async def work() -> None:
@@ -368,12 +414,16 @@ def test_an_asynchronous_tool_is_stopped_once_nobody_waits(play, run, settings):
         finally:
             stopped.set()
 
-    assert play(run, Script(ask(use("work")), "without it"), [work], **settings)
+    assert play(run, Script(ask(use("work")), "without it"), [work], **short)
     assert stopped.wait(FAR_LESS)
 
 
-def test_a_model_that_is_silent_for_too_long_is_given_up(play, run):
-    events = play(run, Silence(), time_budget=BRIEF)
+def test_a_model_that_is_silent_for_too_long_is_given_up(play, run, clock):
+    def look(event):
+        if isinstance(event, ShowText):
+            clock.move(0.6)
+
+    events = play(run, Silence(), look=look, time_budget=BRIEF)
     assert events[-1].reason in {"time_limit", "error"}
     assert "So" in shown(events)
 

@@ -186,9 +186,10 @@ def test_a_tool_that_waits_for_others_begins_when_it_begins(play, run, log):
     assert ended["c1"] - began["c1"] >= 0.03
 
 
-def test_a_tool_that_is_given_up_is_unfinished(play, run, log, released):
+def test_a_tool_that_is_given_up_is_unfinished(play, run, log, released, clock):
     def hang() -> str:
         """Hang."""
+        clock.move(0.3)
         released.wait(600)
         return "too late"
 
