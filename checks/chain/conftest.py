@@ -164,7 +164,7 @@ def server(daemon, tmp_path):
 
 @pytest.fixture
 async def http_client():
-    async with httpx.AsyncClient(timeout=60, trust_env=False, verify=NO_CERTIFICATES) as client:
+    async with httpx.AsyncClient(timeout=300, trust_env=False, verify=NO_CERTIFICATES) as client:
         yield client
 
 

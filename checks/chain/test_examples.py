@@ -57,7 +57,7 @@ def run_example(name, server, text, *arguments, **variables):
         env=environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=True,
     )
     assert not done.stderr
@@ -197,7 +197,7 @@ class _Desk(BaseHTTPRequestHandler):
     def _answer(self, line):
         request = json.loads(line)
         url, key = f"{self.server.upstream}/responses", self.headers["Authorization"]
-        answer = httpx.post(url, json=request["body"], headers={"Authorization": key})
+        answer = httpx.post(url, json=request["body"], headers={"Authorization": key}, timeout=120)
         assert answer.status_code == 200, answer.text
         return {"custom_id": request["custom_id"], "response": {"body": answer.json()}}
 
@@ -306,7 +306,7 @@ def test_an_agent_that_was_killed_while_it_asked_goes_on_where_it_was(
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
 
     settings = approval_settings(simulator, tmp_path)
-    done = subprocess.run(APPROVAL_AGENT, input=f"{said}\n", timeout=60, check=True, **settings)
+    done = subprocess.run(APPROVAL_AGENT, input=f"{said}\n", timeout=300, check=True, **settings)
 
     assert ("[sending" in done.stdout) == is_paid
     [second] = [request.body["input"] for request in simulator.requests]

@@ -28,7 +28,7 @@ def dispatch(served, plugin, action, data, **body):
         f"{served['base_url']}/plugin/{TENANT}/dispatch/{action}",
         headers={"x-api-key": served["api_key"], "x-plugin-id": f"gpt5-agent/{plugin}"},
         json={"data": data, "context": served["context"], **body},
-        timeout=60,
+        timeout=300,
         trust_env=False,
         verify=NO_CERTIFICATES,
     )

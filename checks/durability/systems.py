@@ -23,6 +23,8 @@ from starlette.routing import Route
 
 NOTE = "a-secret-note"
 FINISHED = {"succeeded", "failed", "cancelled"}
+# Seconds after which something never happens: on a busy machine it takes half a minute until a server is there.
+PATIENCE = 600
 
 _SCRIPT = """
 import json, sys, time
@@ -54,7 +56,7 @@ class Server:
         self._is_up = threading.Event()
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
-        assert self._is_up.wait(60)
+        assert self._is_up.wait(PATIENCE)
 
     @property
     def client(self):
@@ -80,14 +82,14 @@ class Server:
     def kill(self):
         return self.end(signal.SIGKILL)
 
-    def end(self, number=signal.SIGTERM, seconds=60):
+    def end(self, number=signal.SIGTERM, seconds=PATIENCE):
         """Send a signal, and return the exit code."""
         self._process.send_signal(number)
         return self.wait(seconds)
 
-    def wait(self, seconds=60):
+    def wait(self, seconds=PATIENCE):
         code = self._process.wait(seconds)
-        self._reader.join(30)
+        self._reader.join(PATIENCE)
         if self._client is not None:
             self._client.close()
         return code
@@ -354,7 +356,7 @@ def create(server, body, key=None):
 
 def ask(servers, method, path, **fields):
     """Return what any server that is there answers."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while True:
         for server in list(servers):
             with suppress(httpx.HTTPError, RuntimeError):
@@ -366,12 +368,12 @@ def ask(servers, method, path, **fields):
         time.sleep(0.1)
 
 
-def finish(servers, run_id, seconds=60):
+def finish(servers, run_id, seconds=PATIENCE):
     """Return a run once it has ended."""
     return until(servers, run_id, lambda run: run["status"] in FINISHED, seconds)
 
 
-def until(servers, run_id, is_so, seconds=60):
+def until(servers, run_id, is_so, seconds=PATIENCE):
     deadline = time.monotonic() + seconds
     while not is_so(run := ask(servers, "GET", f"/v1/runs/{run_id}")):
         assert time.monotonic() < deadline, run

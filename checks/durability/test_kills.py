@@ -40,9 +40,9 @@ def check_events(ids, watchers, living):
     """Return the runs once they have ended, with their events, of which no watcher has missed any."""
     found = []
     for run_id, watcher in zip(ids, watchers, strict=True):
-        run = finish(living, run_id, seconds=120)
+        run = finish(living, run_id)
         events = ask(living, "GET", f"/v1/runs/{run_id}/events?limit=1000")["events"]
-        watcher.join(60)
+        watcher.join(600)
         numbers = list(range(1, len(events) + 1))
         assert [event["number"] for event in events] == watcher.numbers == numbers
         attempts = [one["data"]["attempt"] for one in events if one["type"] == "run_started"]

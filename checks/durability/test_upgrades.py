@@ -43,7 +43,7 @@ def test_what_another_version_has_begun_is_ended_with_a_reason_and_the_rest_is_r
     assert (run["status"], run["error"]["type"]) == ("failed", "version_changed")
     assert "begun by version 0 of" in run["error"]["message"]
     assert finish([server], waiting)["status"] == "succeeded"
-    watcher.join(30)
+    watcher.join(600)
     assert watcher.types[-1] == "run_failed"
     assert watcher.numbers == list(range(1, len(watcher.numbers) + 1))
 
@@ -111,7 +111,7 @@ def test_keys_are_changed_while_runs_go_on(system, database, request):
     for run_id in ids:
         finish(servers, run_id)
     for watcher in watchers:
-        watcher.join(60)
+        watcher.join(600)
         assert watcher.numbers == list(range(1, len(watcher.numbers) + 1))
 
     deadline = time.monotonic() + 40

@@ -17,7 +17,9 @@ import httpx
 # One for all, without TLS: each client reads the certificates of the machine otherwise. A server closes a connection
 # that is idle for five seconds, perhaps as it is used again: none is kept.
 UNKEPT = httpx.Limits(max_keepalive_connections=0)
-CLIENT = httpx.Client(timeout=120, trust_env=False, verify=False, limits=UNKEPT)
+# Seconds after which something never happens: on a busy machine it takes half a minute until a server is there again.
+PATIENCE = 600
+CLIENT = httpx.Client(timeout=PATIENCE, trust_env=False, verify=False, limits=UNKEPT)
 ROUNDS = 6
 
 
@@ -86,7 +88,7 @@ class Person(threading.Thread):
     def ask(self, method, path, **fields):
         """Return the answer of any server that is there; a request that was cut off is sent again."""
         headers = {"Idempotency-Key": f"{self.name} {len(self.responses)}"}
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while True:
             url = random.choice(self._servers).url + path
             try:
@@ -100,7 +102,7 @@ class Person(threading.Thread):
 
     def _follow(self, response_id):
         """Return a response as its events told it, each of which has to come once."""
-        last, deadline = -1, time.monotonic() + 400
+        last, deadline = -1, time.monotonic() + PATIENCE
         while True:
             assert time.monotonic() < deadline, (response_id, last)
             url = random.choice(self._servers).url + f"/v1/responses/{response_id}"
@@ -137,7 +139,7 @@ def kill_servers(folder, database, *, number_of_servers, kills, runs, others=())
     try:
         made = kill_while_they_talk([*servers, *others], people, chance, kills)
         for person in people:
-            person.join(timeout=300)
+            person.join(timeout=2 * PATIENCE)
         for person in people:
             check(person)
         again = check_ledger(ledger, people, made)

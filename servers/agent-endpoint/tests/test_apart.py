@@ -127,7 +127,7 @@ async def play_in_tables(folder, agents, request, *answers, deps=None):
     async with engine(folder, agents, deps=deps) as (runs, executor):
         request = executor.check("agent", request)
         run, _ = await runs.create(NewRun(tenant="t", agent="agent", request=request))
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 600
         for answer in (*answers, None):
             while (now := await runs.get(run.run_id, tenant="t")).status not in RESTING:
                 assert time.monotonic() < deadline, now

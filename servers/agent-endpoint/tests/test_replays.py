@@ -24,7 +24,7 @@ class Cut:
         if not self.is_cut:
             self.is_cut = True
             self.reached.set()
-            await asyncio.sleep(60)
+            await asyncio.sleep(600)
 
 
 async def pause():
@@ -38,7 +38,7 @@ async def play(folder, agents, cut, **settings):
     async with engine(folder, agents, **settings) as (runs, executor):
         request = executor.check("agent", {"input": "?"})
         run, _ = await runs.create(NewRun(tenant="t", agent="agent", request=request))
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(600):
             await cut.reached.wait()
         await pause()
     async with engine(folder, agents, **settings) as (runs, _):
@@ -129,7 +129,7 @@ async def test_what_a_run_was_told_it_hears_once_however_it_is_cut(tmp_path):
         run, _ = await runs.create(NewRun(tenant="t", agent="agent", request=request))
 
         cut.tell = partial(runs.steer, run.run_id, tenant="t")
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(600):
             await cut.reached.wait()
     async with engine(tmp_path, agents) as (runs, _):
         cut.tell = partial(runs.steer, run.run_id, tenant="t")

@@ -363,7 +363,7 @@ FAILED = {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text
 async def test_a_run_can_be_cancelled(tmp_path):
     async def model(_asked):
         yield "I am thinking."
-        await asyncio.sleep(60)
+        await asyncio.sleep(600)
 
     async with asked(tmp_path, {"agent": Agent(model)}) as client:
         run_id = await start(client, "agent", "?")

@@ -29,6 +29,9 @@ from agent_server.settings import ServerSettings
 
 type Script = Callable[..., Awaitable[RunResult]]
 
+# Seconds after which something never happens: what takes a second takes a minute on a busy machine.
+PATIENCE = 600
+
 
 async def echo(run):
     """Tell the question, ask a model once, and answer."""
@@ -141,12 +144,12 @@ async def start(runs, agent="echo", **fields):
     return run.run_id
 
 
-async def finish(runs, run_id, tenant="ada", seconds=120):
+async def finish(runs, run_id, tenant="ada", seconds=PATIENCE):
     """Return a run once it has ended."""
     return await until(runs, run_id, lambda run: run.status in FINISHED, tenant, seconds)
 
 
-async def until(runs, run_id, is_so, tenant="ada", seconds=120):
+async def until(runs, run_id, is_so, tenant="ada", seconds=PATIENCE):
     deadline = time.monotonic() + seconds
     while not is_so(run := await runs.get(run_id, tenant=tenant)):
         assert time.monotonic() < deadline, run
@@ -154,7 +157,7 @@ async def until(runs, run_id, is_so, tenant="ada", seconds=120):
     return run
 
 
-async def eventually(is_so, seconds=120):
+async def eventually(is_so, seconds=PATIENCE):
     deadline = time.monotonic() + seconds
     while not is_so():
         assert time.monotonic() < deadline

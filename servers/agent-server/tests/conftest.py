@@ -5,6 +5,7 @@ import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 from postgresql import Cluster
 
+from agent_server._store.servers import LeaseWatch  # noqa: PLC2701 - nobody else decides who is dead
 from processes import ServerProcess
 
 
@@ -54,6 +55,14 @@ def database(request, tmp_path):
 def short_waits(monkeypatch):
     """Let SQLite wait for other writers a tenth of a second only, where a test is about those who wait in vain."""
     monkeypatch.setattr("agent_server._store.database._BUSY_MILLISECONDS", 100)
+
+
+@pytest.fixture
+def living(monkeypatch):
+    """Let servers take nobody for dead for a minute, where a test is about those that live: they beat as often, but may be late."""
+    monkeypatch.setattr(
+        "agent_server._engine.heartbeat.LeaseWatch", lambda **_: LeaseWatch(lease_seconds=60)
+    )
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ async def three_steps(run):
         async def work(name=name):
             await run.tell("begun", {"step": name})
             if name == "second" and run.attempt == 1:
-                await asyncio.sleep(60)
+                await asyncio.sleep(600)
             return name.encode()
 
         done.append((await run.step(name, work)).decode())

@@ -39,7 +39,7 @@ class ServerProcess:
     def wait(self):
         """Return the exit code."""
         self._output.close()
-        self._process.join(timeout=120)
+        self._process.join(timeout=600)
         return self._process.exitcode
 
 

@@ -26,7 +26,7 @@ def execute(number, home):
 
 
 async def wait(run):
-    await asyncio.sleep(60 if run.attempt == 1 else 0)
+    await asyncio.sleep(600 if run.attempt == 1 else 0)
     return RunResult(status="succeeded")
 
 

@@ -1,5 +1,6 @@
 import asyncio
 import importlib.metadata
+import itertools
 import json
 import logging
 import os
@@ -12,13 +13,14 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated
 
 import httpx
 import psutil
 import pytest
 import typer
-from agents import Scripted
+from agents import PATIENCE, Scripted
 from opentelemetry import trace
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from serving import ToySettings, app
@@ -118,17 +120,12 @@ def test_a_port_that_is_taken_and_a_database_that_cannot_be_used_are_told(tmp_pa
     assert line["message"] == broken.stderr.strip()
 
 
-def _free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
-
-
-def _served_connections(port):
-    """Yield the server's side of the connections to a port of this process."""
+def _find_delays(port):
+    """Yield of each connection to a port of this process whether its server's side keeps small answers back."""
     for path in Path("/proc/self/fd").iterdir():
         with suppress(OSError), socket.socket(fileno=os.dup(int(path.name))) as one:
             if one.family == socket.AF_INET and one.getpeername() and one.getsockname()[1] == port:
-                yield one
+                yield not one.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def _keep_after_large_work():
@@ -194,19 +191,41 @@ def test_without_the_extra_traces_are_refused_by_its_name(monkeypatch):
     )
 
 
-def test_a_server_says_where_it_listens_and_stops_in_good_order(tmp_path, monkeypatch):
-    port, told, ready, delays = _free_port(), [], [], []
+@pytest.fixture
+def port():
+    """A port that no other program is given meanwhile, and on which this one may listen."""
+    with socket.socket() as keeper:
+        keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        keeper.bind(("127.0.0.1", 0))
+        yield keeper.getsockname()[1]
+
+
+@pytest.fixture
+def ready(monkeypatch):
+    """The codes of a server's readiness; it stays unready until that was heard, and then each look at its clock takes a minute."""
+    codes, minutes = [], itertools.count(60, 60)
+    clock = SimpleNamespace(monotonic=lambda: next(minutes) if 503 in codes else 0)
+    monkeypatch.setattr("agent_server._http.server.time", clock)
+    # Nor does it give up what it has still to send.
+    monkeypatch.setattr("agent_server._command.traces._LAST_SECONDS", 600)
+    return codes
+
+
+def test_a_server_says_where_it_listens_and_stops_in_good_order(port, ready, tmp_path, monkeypatch):
+    told, delays = [], []
     key = {"X-Api-Key": "key-of-the-operator"}
     caller = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
     def visit():
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", verify=False, headers=key) as client:
+        url = f"http://127.0.0.1:{port}"
+        with httpx.Client(base_url=url, verify=False, headers=key, timeout=PATIENCE) as client:
             try:
                 while not told:
                     with suppress(httpx.ConnectError):
                         told.extend([client.get("/ready").json(), client.get("/toy").text])
-                options = (socket.IPPROTO_TCP, socket.TCP_NODELAY)
-                delays.extend(not one.getsockopt(*options) for one in _served_connections(port))
+                while not delays:  # A connection is closed that was idle for too long.
+                    client.get("/ready")
+                    delays.extend(_find_delays(port))
                 refused = {"X-Api-Key": "key-of-nobody", "traceparent": caller}
                 client.get("/v1/runs", headers=refused)
                 run = client.post("/v1/runs", json={"agent": "leaky"}).json()["run_id"]
@@ -222,13 +241,13 @@ def test_a_server_says_where_it_listens_and_stops_in_good_order(tmp_path, monkey
     visitor = threading.Thread(target=visit)
     visitor.start()
     flags = ["--colour", "blue", "--is-loud", "--times", "3", "--run-logs", str(tmp_path / "a/b")]
-    flags += ["--unready-seconds", "0.3", "--log-format", "json", "--server-name", "here"]
+    flags += ["--unready-seconds", "60", "--log-format", "json", "--server-name", "here"]
     keys = {"TOY_API_KEYS": f"team:{key['X-Api-Key']}", "MODEL_API_KEY": "sk-of-the-model"}
     # Otherwise it would take the place of the log of all tests.
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
     with _collector() as (address, spans):
         flags += ["--traces"]
-        keys |= {"OTEL_EXPORTER_OTLP_ENDPOINT": address}
+        keys |= {"OTEL_EXPORTER_OTLP_ENDPOINT": address, "OTEL_EXPORTER_OTLP_TIMEOUT": "600"}
         result = _run("--port", str(port), "--state", str(tmp_path), *flags, **keys)
         # Its thread would try on, after other tests have begun, to reach a collector that is gone.
         trace.get_tracer_provider().shutdown()

@@ -260,7 +260,7 @@ async def test_a_cancelled_executor_may_still_have_succeeded(tmp_path, status, e
     async def script(run):
         await run.tell("began", {})
         try:
-            await asyncio.sleep(60)
+            await asyncio.sleep(600)
         except asyncio.CancelledError:
             return RunResult(status=status, output=run.cancel_reason)
 
@@ -274,7 +274,7 @@ async def test_a_cancelled_run_tells_what_its_executor_has_left(tmp_path):
     async def script(run):
         await run.tell("began", {})
         try:
-            await asyncio.sleep(60)
+            await asyncio.sleep(600)
         except asyncio.CancelledError:
             return RunResult(status="failed", usage=Usage(input_tokens=3), details={"half": 1})
 
@@ -358,7 +358,7 @@ async def test_a_run_whose_events_cannot_be_stored_is_begun_as_often_as_servers_
 
     async def work(run):
         await run.tell("text", {"text": "x" * 300})
-        await asyncio.sleep(60)
+        await asyncio.sleep(600)
 
     async with engine(database, Scripted(work=work), max_attempts=2) as runs:
         query(database, f"CREATE TRIGGER refuses BEFORE INSERT ON agent_run_events {refusal}")

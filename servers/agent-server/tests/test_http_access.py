@@ -2,6 +2,7 @@ import asyncio
 import base64
 
 import pytest
+from agents import PATIENCE
 from prometheus_client.parser import text_string_to_metric_families
 from web import asked, client_of, ended, executor, fields, post, settings_of
 
@@ -105,7 +106,7 @@ async def test_prometheus_reads_the_figures(tmp_path):
     async with asked(tmp_path, executor(costly=costly), api_keys="k", key="k") as client:
         for agent in ("failing", "costly"):
             await ended(client, (await post(client, {"agent": agent})).json()["run_id"])
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while True:
                 answer = await client.get("/metrics")
                 families = {one.name: one for one in text_string_to_metric_families(answer.text)}
@@ -142,7 +143,7 @@ async def test_a_tenant_sees_the_figures_of_its_own_runs_alone(tmp_path):
         for _ in range(2):
             await client.post("/v1/runs", json={"agent": "waiting"}, headers=bob)
         await client.get("/v1/runs/none", headers=bob)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while (await read(client, "k3")).get(("agent_server_runs", "running")) != 2:  # noqa: ASYNC110 - what is counted raises no event here
                 await asyncio.sleep(0.05)
         ada, bob, keeper = [await read(client, key) for key in ("k1", "k2", "k3")]

@@ -3,6 +3,7 @@
 import asyncio
 import json
 
+from agents import PATIENCE
 from web import client_at, listening, post
 
 
@@ -38,7 +39,7 @@ async def test_what_is_wrong_on_the_wire_is_answered_with_a_problem_and_not_logg
         for sent, status in _WRONG:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(sent)
-            async with asyncio.timeout(120):
+            async with asyncio.timeout(PATIENCE):
                 told, document = await _read_answer(reader)
             assert (sent[:200], told, document["status"]) == (sent[:200], status, status)
             writer.close()
@@ -46,7 +47,7 @@ async def test_what_is_wrong_on_the_wire_is_answered_with_a_problem_and_not_logg
         for body in (b"", b"2\r\n{}\r\n0\r\n\r\n"):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(_POST + b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n" + body)
-            async with asyncio.timeout(120):
+            async with asyncio.timeout(PATIENCE):
                 assert (await _read_answer(reader))[0] == 400
                 assert await reader.read() == b""
             writer.close()
@@ -55,7 +56,7 @@ async def test_what_is_wrong_on_the_wire_is_answered_with_a_problem_and_not_logg
         writer.write(_CHUNKED.replace(b"runs", b"nothing") + b"1\r\nx\r\n")
         assert (await _read_answer(reader))[0] == 404
         writer.write(b"zz\r\n")  # behind the answer
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(PATIENCE):
             assert await reader.read() == b""
         writer.close()
 
@@ -73,7 +74,7 @@ async def test_a_client_that_knows_no_chunks_gets_a_stream_without_them(tmp_path
             head = b"GET %s/events HTTP/%s\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
             writer.write(head % (path.encode(), version))
             writer.write(b"Accept: text/event-stream\r\n\r\n")
-            async with asyncio.timeout(120):
+            async with asyncio.timeout(PATIENCE):
                 bodies.append((await reader.read()).partition(b"\r\n\r\n")[2])
             writer.close()
         plain, chunked = bodies

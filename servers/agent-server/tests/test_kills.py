@@ -11,6 +11,7 @@ from collections import Counter
 
 import httpx
 import pytest
+from agents import PATIENCE
 
 from processes import ServerProcess
 
@@ -18,7 +19,7 @@ from processes import ServerProcess
 # One for all, without TLS: each client reads the certificates of the machine otherwise. A server closes a connection
 # that is idle for five seconds, perhaps as it is used again: none is kept.
 UNKEPT = httpx.Limits(max_keepalive_connections=0)
-CLIENT = httpx.Client(timeout=120, trust_env=False, verify=False, limits=UNKEPT)
+CLIENT = httpx.Client(timeout=PATIENCE, trust_env=False, verify=False, limits=UNKEPT)
 ROUNDS = 3
 FINISHED = {"succeeded", "failed", "cancelled"}
 
@@ -83,7 +84,7 @@ class Follower(threading.Thread):
 
 def ask(servers, method, path, **fields):
     """Return the answer of any server that is there."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while True:
         try:
             url = random.choice(servers).url + path
@@ -137,7 +138,7 @@ def kill_while_they_work(servers, chance, *, kills, runs):
 
 
 def check(servers, ids, followers, ledger):
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + PATIENCE
     waiting = set(ids)
     while waiting:
         assert time.monotonic() < deadline, waiting
@@ -148,7 +149,7 @@ def check(servers, ids, followers, ledger):
     for run_id, follower in zip(ids, followers, strict=True):
         run = ask(servers, "GET", f"/v1/runs/{run_id}")
         events = ask(servers, "GET", f"/v1/runs/{run_id}/events?limit=1000")["events"]
-        follower.join(timeout=60)
+        follower.join(timeout=PATIENCE)
         numbers = [event["number"] for event in events]
         attempts = [e["data"]["attempt"] for e in events if e["type"] == "run_started"]
         assert numbers == list(range(1, len(events) + 1)) == follower.numbers

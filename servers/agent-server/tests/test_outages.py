@@ -86,7 +86,7 @@ async def test_a_server_can_be_stopped_while_the_database_is_away(tmp_path, capl
 
     async def sleep(run):
         await run.tell("before", {})
-        await asyncio.sleep(60 if run.attempt == 1 else 0)
+        await asyncio.sleep(600 if run.attempt == 1 else 0)
         return RunResult(status="succeeded")
 
     async with engine(f"sqlite:///{path}", Scripted(sleep=sleep)) as runs:
@@ -314,7 +314,7 @@ async def test_a_server_that_stands_still_inside_a_transaction_holds_the_others_
         goes_on.wait(120)
 
     async def work(_run):
-        await asyncio.sleep(60)
+        await asyncio.sleep(600)
 
     async def cancel(runs, run_id):
         while True:

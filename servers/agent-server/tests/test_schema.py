@@ -141,8 +141,11 @@ async def test_servers_can_start_on_an_empty_database_at_the_same_time(database)
     assert ended == ["succeeded"] * 4
 
 
-async def test_a_new_file_that_another_server_is_opening_is_waited_for(tmp_path):
+async def test_a_new_file_that_another_server_is_opening_is_waited_for(tmp_path, monkeypatch):
     path = tmp_path / "runs.sqlite"
+
+    def wait_for(milliseconds):
+        monkeypatch.setattr("agent_server._store.database._BUSY_MILLISECONDS", milliseconds)
 
     async def scene(seconds):
         with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
@@ -154,6 +157,8 @@ async def test_a_new_file_that_another_server_is_opening_is_waited_for(tmp_path)
             async with engine(f"sqlite:///{path}") as runs:
                 return await finish(runs, await start(runs))
 
+    wait_for(100)
     with pytest.raises(StorageError, match="database is locked"):
-        await scene(10)
+        await scene(600)
+    wait_for(600_000)
     assert (await scene(0.3)).status == "succeeded"

@@ -27,18 +27,18 @@ from agent_server.runs import RunFilter
 
 async def sleep(run):
     await run.tell("began", {"server": run.attempt})
-    await asyncio.sleep(60)
+    await asyncio.sleep(600)
 
 
 async def wait_for_second(run):
     if run.attempt == 1:
-        await asyncio.sleep(60)
+        await asyncio.sleep(600)
     return RunResult(status="succeeded", output=run.attempt)
 
 
 async def wait_for_fourth(run):
     if run.attempt < 4:
-        await asyncio.sleep(60)
+        await asyncio.sleep(600)
     return RunResult(status="succeeded", output=run.attempt)
 
 
@@ -50,6 +50,7 @@ def forget_server(database, name):
     connection.close()
 
 
+@pytest.mark.usefixtures("living")
 async def test_two_servers_share_the_runs_and_each_sees_the_events_of_the_other(database):
     async def where(run):
         await run.tell("first", {})
@@ -84,6 +85,7 @@ async def test_two_servers_share_the_runs_and_each_sees_the_events_of_the_other(
         assert one == two
 
 
+@pytest.mark.usefixtures("living")
 async def test_a_run_is_cancelled_through_another_server_than_that_which_executes_it(database):
     executor = Scripted(sleep=sleep)
     async with (
@@ -136,6 +138,7 @@ async def test_a_server_that_cannot_enter_again_claims_nothing_and_goes_on_tryin
     assert "has ended" not in caplog.text
 
 
+@pytest.mark.usefixtures("living")
 async def test_a_living_servers_name_is_refused_and_a_dead_ones_can_be_had(database):
     async with engine(database, server_name="one") as runs:
         with pytest.raises(
@@ -243,6 +246,7 @@ async def test_a_dead_servers_name_can_be_had_again_once_it_is_sure_to_be_dead(d
     assert run.result.output == "first second third"
 
 
+@pytest.mark.usefixtures("living")
 async def test_on_one_machine_nobody_waits_for_the_lease_of_a_process_that_has_ended(
     tmp_path, dying
 ):
@@ -296,10 +300,10 @@ async def test_who_has_lost_a_run_writes_nothing_of_it_any_more(tmp_path, what):
             await lost.wait()
             if what == "tell":
                 await run.tell("after", {})
-                await asyncio.sleep(60)
+                await asyncio.sleep(600)
             if what == "step":
                 await run.step("late", lambda: asyncio.sleep(0, b"late"))
-                await asyncio.sleep(60)
+                await asyncio.sleep(600)
             if what == "wait":
                 return Waiting(request=InputRequest(approvals=[PAY]), state=b"late")
             return RunResult(status="succeeded", output="late")
@@ -344,7 +348,7 @@ async def test_a_run_whose_cleanup_takes_long_is_interrupted_once(tmp_path):
     async def work(run):
         await run.tell("began", {})
         try:
-            await asyncio.sleep(60)
+            await asyncio.sleep(600)
         except asyncio.CancelledError:
             await asyncio.sleep(0.3)
             heard.append(run.cancel_reason)

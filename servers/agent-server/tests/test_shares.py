@@ -33,7 +33,7 @@ async def answer(run):
 
 async def linger(run):
     await run.tell("began", {})
-    await asyncio.sleep(60)
+    await asyncio.sleep(600)
 
 
 async def count(run):
@@ -43,6 +43,7 @@ async def count(run):
     return RunResult(status="succeeded")
 
 
+@pytest.mark.usefixtures("living")
 async def test_a_run_is_left_to_the_servers_that_have_its_agent(database):
     async with AsyncExitStack() as stack:
         one, two = [
@@ -58,6 +59,7 @@ async def test_a_run_is_left_to_the_servers_that_have_its_agent(database):
     assert [run.result.output for run in ended] == ["one"] * 5 + ["two"] * 5
 
 
+@pytest.mark.usefixtures("living")
 async def test_a_run_whose_agent_no_server_has_waits_for_a_while_and_ends_with_a_reason(database):
     executor = Scripted(gone=linger, back=answer)
     async with engine(database, executor, concurrency=1) as runs:
@@ -94,6 +96,7 @@ async def test_an_agent_that_comes_after_the_start_is_served(database):
     assert run.result.output == "new"
 
 
+@pytest.mark.usefixtures("living")
 async def test_a_key_that_a_living_server_has_not_cannot_seal(database):
     async with engine(database, storage_keys=OLD, server_name="one") as runs:
         with pytest.raises(StorageError, match=r"storage_keys: expected a first key .* one has"):
@@ -106,6 +109,7 @@ async def test_a_key_that_a_living_server_has_not_cannot_seal(database):
     assert (await _play(database, storage_keys=OLD)).status == "succeeded"
 
 
+@pytest.mark.usefixtures("living")
 async def test_servers_take_a_new_key_one_after_the_other(database):
     async with AsyncExitStack() as old, AsyncExitStack() as both, AsyncExitStack() as new:
         servers = [

@@ -95,8 +95,10 @@ async def test_a_step_whose_run_is_taken_over_ends_soon_and_leaves_nothing(datab
 
 
 @pytest.mark.parametrize("is_held_back", [False, True])
-async def test_of_a_step_only_the_newest_try_is_stored(database, is_held_back):
+async def test_of_a_step_only_the_newest_try_is_stored(database, is_held_back, monkeypatch):
     gate = Gate()
+    if is_held_back:
+        monkeypatch.setattr("agent_server._engine.gathering._GATHER_SECONDS", 600)
 
     async with process(database, Making(gate=gate)) as here:
         run_id, hold = await here.begin()
@@ -178,7 +180,7 @@ async def test_a_step_that_tells_too_much_is_stopped_and_not_recorded(database):
     async def flood(run):
         for number in range(50):
             await say(run, f"{number:0100}")
-        await asyncio.sleep(60)
+        await asyncio.sleep(600)
 
     async def more(run):
         for number in range(9):
@@ -242,10 +244,10 @@ async def test_a_step_may_not_tell_what_the_server_does(database):
 
 
 async def test_what_is_told_after_a_step_was_made_stands_behind_it(database):
-    tasks = set()
+    tasks, is_made = set(), asyncio.Event()
 
     async def tell_late(run):
-        await asyncio.sleep(0.02)
+        await is_made.wait()
         await say(run, "late")
 
     async def haste(run):
@@ -256,6 +258,7 @@ async def test_what_is_told_after_a_step_was_made_stands_behind_it(database):
         run_id, hold = await here.begin()
         await here.make(hold, step="haste")
         await here.store.tell(hold, telling("x"))
+        is_made.set()
         await until(here.runs, run_id, lambda run: run.last_event == 3)
         told = await here.told(run_id)
 

@@ -29,7 +29,7 @@ async def secret(run):
     await run.tell("text", {"text": "a-secret-event"})
     await run.step("model", lambda: asyncio.sleep(0, b"a-secret-step"))
     if run.request.get("wait"):
-        await asyncio.sleep(60)
+        await asyncio.sleep(600)
     return RunResult(status="succeeded", output="a-secret-output")
 
 

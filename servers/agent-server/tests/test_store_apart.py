@@ -7,6 +7,7 @@ from hashlib import sha256
 import psycopg
 import pytest
 from agents import (
+    PATIENCE,
     PAY,
     Scripted,
     away,
@@ -140,9 +141,10 @@ async def test_whoever_takes_a_run_over_tells_and_makes_only_what_is_missing(dat
     assert told == ["x", "a", "y", "b"]
 
 
+@pytest.mark.usefixtures("living")
 async def test_neither_engine_touches_the_runs_of_the_other(database):
     async def rest(_run):
-        await asyncio.sleep(60)
+        await asyncio.sleep(600)
 
     both = Making(scripts={"rest": rest})
     async with (
@@ -232,7 +234,7 @@ async def test_nothing_is_left_of_a_run_that_ends_whoever_ends_it(database, how)
 
 async def test_who_watches_a_run_hears_what_is_told_of_it_wherever_that_is(database):
     async def next_texts(batches):
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(PATIENCE):
             return [event.data.get("text", event.type) for event in await anext(batches)]
 
     async with process(database) as here, process(database) as there:
@@ -314,18 +316,19 @@ async def test_whoever_claims_a_running_run_takes_its_holder_for_dead(database):
 
 
 async def test_a_claimed_run_hears_of_its_cancel_from_the_database(database):
-    heard = []
+    begun, heard = [], []
 
     async def hang(run):
+        begun.append(run.run_id)
         try:
-            await asyncio.sleep(60)
+            await asyncio.sleep(600)
         finally:
             heard.append(run.cancel_reason)
 
     async with process(database, Scripted(hang=hang)) as here, process(database) as there:
         wanted, unwanted = [await here.start("hang") for _ in "12"]
         going, ending = [await here.store.claim(one, "1") for one in (wanted, unwanted)]
-        await asyncio.sleep(0.05)
+        await eventually(lambda: len(begun) == 2)
         reason = await here.store.read_cancel_reason(unwanted)
         await there.runs.cancel(unwanted, tenant="ada", reason="no longer wanted")
         outcome = await ending.task
@@ -337,18 +340,23 @@ async def test_a_claimed_run_hears_of_its_cancel_from_the_database(database):
 
 
 async def test_a_claimed_run_is_cancelled_or_given_up(database):
-    outcomes, found = [], []
-    async with process(database, Scripted(tick=tick), max_attempts=1) as here:
-        for seconds in (0, 0.05):  # before it has begun, and after that
-            run_id = await here.start("tick")
+    outcomes, found, begun = [], [], asyncio.Semaphore(0)
+
+    async def hang(_run):
+        begun.release()
+        await asyncio.sleep(600)
+
+    async with process(database, Scripted(hang=hang), max_attempts=1) as here:
+        for has_begun in (False, True):
+            run_id = await here.start("hang")
             first = await here.store.claim(run_id, "1")
-            if seconds:
-                await asyncio.sleep(seconds)
+            if has_begun:
+                await begun.acquire()
             first.give_up()
             outcomes += [await first.task, (await here.store.read_standing(run_id)).status]
             second = await here.store.claim(run_id, "2")
-            if seconds:
-                await asyncio.sleep(seconds)
+            if has_begun:
+                await begun.acquire()
             second.cancel("no longer wanted")
             outcomes.append(await second.task)
             run = await here.runs.get(run_id, tenant="ada")
@@ -385,7 +393,7 @@ async def test_all_runs_that_have_not_ended_are_read(database):
         hold = await here.store.hold(others[0], "workflow")
         await here.store.end_run(first, DONE)
         found = await here.store.read_open(seconds=0)
-        young = await here.store.read_open(seconds=60)
+        young = await here.store.read_open(seconds=3600)
         await here.store.end(hold, DONE, telling())
 
     assert [one.run_id for one in found] == others
@@ -399,7 +407,7 @@ async def test_all_runs_that_have_not_ended_are_read(database):
         is_cancelled=False,
         seconds=found[1].seconds,
     )
-    assert 0 < found[1].seconds < 60
+    assert 0 < found[1].seconds < 3600
     assert young == []
 
 

@@ -208,6 +208,7 @@ async def test_any_server_goes_on_with_a_run_that_waits(database):
     assert after.request.question is not None
 
 
+@pytest.mark.usefixtures("living")
 async def test_who_watches_another_server_hears_that_a_run_waits_and_goes_on(database):
     async with engine(database, Scripted(pay=pay)) as one, engine(database, Scripted()) as two:
         run_id = await start(one, "pay")
@@ -249,7 +250,7 @@ async def die_once(run):
     recorded = await run.step("model:1", _say(b"after"))
     if run.attempt == 2:
         await run.tell("text", {"text": "half"})
-        await asyncio.sleep(60)
+        await asyncio.sleep(600)
     return RunResult(status="succeeded", output=[recorded.decode(), run.part, seen])
 
 
@@ -290,7 +291,7 @@ async def test_a_waiting_run_can_be_cancelled(database):
 async def wait_anyway(run):
     try:
         await run.tell("ready", {})
-        await asyncio.sleep(60)
+        await asyncio.sleep(600)
     except asyncio.CancelledError:
         return Waiting(request=InputRequest(approvals=[PAY]), state=b"s")
 

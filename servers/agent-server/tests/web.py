@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import httpx
 import pytest
-from agents import GivenSettings, Scripted, lay_out
+from agents import PATIENCE, GivenSettings, Scripted, lay_out
 
 from agent_server.client import AsyncClient, Client
 from agent_server.engine import open_engine
@@ -26,7 +26,7 @@ async def slow(run):
 
 async def waiting(run):
     await run.tell("waiting", {})
-    await asyncio.sleep(60)
+    await asyncio.sleep(600)
 
 
 async def failing(_run):
@@ -64,7 +64,7 @@ UNKEPT = httpx.Limits(max_keepalive_connections=0)
 
 def client_at(port, **options):
     """Return a client of a server that listens; without TLS, for which it would read the machine's certificates for longer than most tests take."""
-    bounds = {"timeout": 120, "verify": False, "limits": UNKEPT}
+    bounds = {"timeout": PATIENCE, "verify": False, "limits": UNKEPT}
     return httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", **bounds | options)
 
 
@@ -90,7 +90,7 @@ async def post(client, body, **headers):
 
 async def ended(client, run_id):
     """Return a run's document once it has ended."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while True:
             run = (await client.get(f"/v1/runs/{run_id}")).json()
             if run["finished_at"] is not None:
@@ -111,7 +111,7 @@ def fields(answer, status=422):
 
 async def until(is_so, *, every=0.01):
     """Return once something is so."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while not is_so():  # noqa: ASYNC110 - what others do raises no event here
             await asyncio.sleep(every)
 

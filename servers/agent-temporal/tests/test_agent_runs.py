@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("temporal")
 
 
 # What is told from time to time is told by no timer in such a test, however long a busy machine takes for a step.
-SLOW = 0.05
+SLOW = 0.01
 
 
 def types(told):

@@ -102,6 +102,7 @@ async def test_no_step_begins_once_a_run_is_cancelled(tmp_path, temporal):
     async def before(name, _attempt):
         if name == "tell":
             temporal.before = nothing
+            await eventually(lambda: executor.made)
             await here.runs.cancel(run_id, tenant="ada")
             await asyncio.Event().wait()
 
