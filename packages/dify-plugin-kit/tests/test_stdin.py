@@ -71,14 +71,22 @@ def test_brackets_in_texts_count_for_nothing() -> None:
 
 
 def test_the_sdk_s_reader_parses_what_is_left_of_a_deep_line() -> None:
-    module = SimpleNamespace(TypeAdapter=lambda _: SimpleNamespace(validate_json=refuse_depth))
+    made: list[object] = []
+
+    def make(kind: object) -> SimpleNamespace:
+        made.append(kind)
+        return SimpleNamespace(validate_json=refuse_depth)
+
+    module = SimpleNamespace(TypeAdapter=make)
     bound_depth(module)
-    adapter = module.TypeAdapter(dict)
+    adapter = module.TypeAdapter(dict[str, Any])
 
     assert adapter.validate_json(b'{"a": 1}') == {"a": 1}
     assert (
         adapter.validate_json(json.dumps({"id": "s", "deep": nested(400, 1)}).encode())["id"] == "s"
     )
+    assert module.TypeAdapter(dict[str, Any]) is adapter  # for which the SDK asks with each line
+    assert made == [dict[str, Any]]
 
 
 @pytest.mark.parametrize("line", [b"nonsense", b"[" * 300, b'{"a": "' + b"[" * 300])
