@@ -2,8 +2,6 @@
 
 import asyncio
 from dataclasses import dataclass
-from itertools import groupby
-from traceback import walk_stack
 
 import pytest
 from scripted import (
@@ -21,10 +19,9 @@ from scripted import (
     start,
 )
 
-from agent_driver import Agent, Guardrails, agent_tool
+from agent_driver import Agent, agent_tool
 from agent_endpoint import AgentExecutor
 from agent_server.executor import RequestRefusedError
-from agent_server.logs import read_about
 from agent_server.runs import NewRun
 from agent_tooling import Context
 
@@ -373,41 +370,6 @@ async def test_a_run_can_be_cancelled(tmp_path):
         ended = await rests(client, run_id)
 
     assert ended["status"] == "cancelled"
-
-
-async def test_driver_and_server_make_a_step_between_themselves_and_a_tools_lines_name_it(
-    tmp_path,
-):
-    led, named = {}, []
-
-    def note(name):
-        frames = (frame.f_globals["__name__"] for frame, _ in walk_stack(None))
-        ours = [one.partition(".")[0] for one in frames if one.startswith("agent_")]
-        led[name] = [package for package, _ in groupby(ours)][:3]
-        named.append((name, read_about().get("tool"), read_about().get("agent")))
-
-    async def model(asked):
-        note("model")
-        yield "Done." if asked.round == 2 else calls(call("look"))
-
-    async def look() -> str:
-        """Look."""
-        note("look")
-        return "seen"
-
-    guardrails = Guardrails(input=[lambda _: note("guardrail")])
-    agent = Agent(model, [look], guardrails=guardrails)
-    async with asked(tmp_path, {"agent": agent}) as client:
-        await run(client, "agent", "?")
-
-    between = ["agent_driver", "agent_server", "agent_driver"]
-    assert (led["guardrail"], led["model"]) == (between, between)
-    assert named == [
-        ("guardrail", None, "agent"),
-        ("model", None, "agent"),
-        ("look", "look", "agent"),
-        ("model", None, "agent"),
-    ]
 
 
 async def test_each_attempt_has_a_log_if_there_is_a_folder_for_it(tmp_path):
