@@ -16,8 +16,8 @@ from dify_plugin_host._plugin.declarations import (
 )
 from dify_plugin_host._plugin.offers import offers, parts_of
 from dify_plugin_host._tools.tool_file import builtin_tools
+from dify_plugin_packager.declarations import PluginFolder
 from dify_plugin_packager.json_access import JsonObject, object_at, objects_at
-from dify_plugin_packager.plugin import PluginFolder
 
 from .samples import MODEL_CALLS, sample_credentials, sample_parameters
 

@@ -29,7 +29,7 @@ from dify_plugin_host._process.connection import Notice
 from dify_plugin_host._process.debugger import Debugger
 from dify_plugin_host._process.session import CallOrigin
 from dify_plugin_host._settings import HostSettings
-from dify_plugin_packager.plugin import PluginFolder
+from dify_plugin_packager.declarations import PluginFolder
 from stream_text import KnownSecrets
 from stream_text.signals import cancelled_by_signals
 

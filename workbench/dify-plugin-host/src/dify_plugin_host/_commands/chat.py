@@ -31,8 +31,8 @@ from dify_plugin_host._process.connection import Notice
 from dify_plugin_host._process.session import CallOrigin
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_packager.commands import find_plugins_folder
+from dify_plugin_packager.declarations import PluginFolder, PluginKind
 from dify_plugin_packager.json_access import JsonObject
-from dify_plugin_packager.plugin import PluginFolder, PluginKind
 from stream_text.signals import cancelled_by_signals
 
 from .direct import ask_model

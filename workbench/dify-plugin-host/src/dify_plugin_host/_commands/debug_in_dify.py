@@ -16,7 +16,7 @@ from dify_plugin_host._process.connection import Notice
 from dify_plugin_host._process.debugger import Debugger, without_sdk_limit
 from dify_plugin_host._process.dify_relay import DaemonAddress, DifyRelay, debugged_author
 from dify_plugin_host._settings import HostSettings
-from dify_plugin_packager.plugin import PluginFolder
+from dify_plugin_packager.declarations import PluginFolder
 from stream_text import LineSplitter, redact_text
 from stream_text.signals import cancelled_by_signals
 

@@ -21,7 +21,7 @@ from dify_plugin_host._process.debugger import Debugger
 from dify_plugin_host._settings import HostSettings, PlatformRules
 from dify_plugin_packager import PluginFolderError
 from dify_plugin_packager.commands import find_folders
-from dify_plugin_packager.plugin import PluginFolder
+from dify_plugin_packager.declarations import PluginFolder
 from stream_text.signals import cancelled_by_signals
 
 from .find_plugins import install_packages, install_settings, open_source, read_plugins

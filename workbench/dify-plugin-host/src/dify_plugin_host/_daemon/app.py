@@ -18,7 +18,7 @@ from starlette.types import Send
 from dify_plugin_host._errors import PluginHostError
 from dify_plugin_host._platform.plugin_host import PluginHost
 from dify_plugin_host._process.plugin_process import PluginProcess
-from dify_plugin_packager.go_types import (
+from dify_plugin_packager.declarations import (
     ASSET_PATH,
     ShapeError,
     Struct,

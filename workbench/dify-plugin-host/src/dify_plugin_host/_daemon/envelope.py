@@ -12,7 +12,7 @@ from dify_plugin_host._errors import (
     PluginInvokeError,
     StreamRejectedError,
 )
-from dify_plugin_packager.go_types import dump_json
+from dify_plugin_packager.declarations import dump_json
 from dify_plugin_packager.json_access import JsonObject
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dify_plugin_host._platform.plugin_host import PluginHost
-from dify_plugin_packager.go_types import (
+from dify_plugin_packager.declarations import (
     CATEGORY,
     CATEGORY_PAGE,
     DEPENDENCIES,

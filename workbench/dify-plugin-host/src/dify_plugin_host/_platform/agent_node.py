@@ -13,8 +13,8 @@ from dify_plugin_host._files.local_file import LocalFile
 from dify_plugin_host._files.parameters import cast_files, file_parameter
 from dify_plugin_host._plugin.declarations import ModelProvider, Strategy
 from dify_plugin_host._process.session import CallOrigin
+from dify_plugin_packager.declarations import initialize_parameter
 from dify_plugin_packager.json_access import JsonObject, list_at, object_at, objects_at
-from dify_plugin_packager.plugin import initialize_parameter
 
 from .rules import agent_features
 

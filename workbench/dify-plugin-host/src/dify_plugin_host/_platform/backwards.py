@@ -20,9 +20,8 @@ from dify_plugin_host._files.links import FileLinks
 from dify_plugin_host._process.session import BackwardsRequest, FindAnswer
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_host._tools.tool import PROVIDER, PythonTool
-from dify_plugin_packager.go_types import CALLS, ShapeError, read_call
+from dify_plugin_packager.declarations import CALLS, PluginFolder, ShapeError, read_call
 from dify_plugin_packager.json_access import JsonObject, list_at, object_at
-from dify_plugin_packager.plugin import PluginFolder
 
 from .models import LLMRequest, Models
 from .plugin_tools import PluginTools

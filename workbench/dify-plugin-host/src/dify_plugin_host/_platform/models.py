@@ -10,7 +10,13 @@ from dify_plugin_host._errors import BackwardsError, PollingError, UnknownNameEr
 from dify_plugin_host._plugin.declarations import ModelProvider
 from dify_plugin_host._process.plugin_process import PluginProcess
 from dify_plugin_host._settings import PlatformRules
-from dify_plugin_packager.go_types import REQUESTS, ShapeError, dump_json, parse_json, read_request
+from dify_plugin_packager.declarations import (
+    REQUESTS,
+    ShapeError,
+    dump_json,
+    parse_json,
+    read_request,
+)
 from dify_plugin_packager.json_access import JsonObject, is_object
 
 from .model_calls import ModelRequest, invoke_model

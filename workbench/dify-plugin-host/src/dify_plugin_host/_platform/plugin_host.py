@@ -27,8 +27,8 @@ from dify_plugin_host._running import Running
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_host._tools.tool import PythonTool
 from dify_plugin_host._tools.tool_file import builtin_tools
+from dify_plugin_packager.declarations import PluginFolder
 from dify_plugin_packager.json_access import JsonObject, list_at
-from dify_plugin_packager.plugin import PluginFolder
 
 from .agent_node import AgentRequest, StrategyRequest
 from .backwards import Backwards

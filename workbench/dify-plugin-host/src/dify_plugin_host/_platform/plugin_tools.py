@@ -9,7 +9,7 @@ from dify_plugin_host._plugin.declarations import ToolProvider
 from dify_plugin_host._process.plugin_process import PluginProcess
 from dify_plugin_host._process.session import CallOrigin
 from dify_plugin_host._settings import PlatformRules
-from dify_plugin_packager.go_types import TYPES, read_declaration
+from dify_plugin_packager.declarations import TYPES, read_declaration
 from dify_plugin_packager.json_access import JsonObject, list_at, object_at, objects_at
 
 from .rules import node_decoder

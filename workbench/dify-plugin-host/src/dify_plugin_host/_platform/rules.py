@@ -11,9 +11,16 @@ from typing import Any
 from dify_plugin_host._errors import BackwardsError, StreamRejectedError
 from dify_plugin_host._process.plugin_process import require_object
 from dify_plugin_host._settings import PlatformRules
-from dify_plugin_packager.go_types import ANSWERS, ANY, ShapeError, Struct, decode_into, validate
+from dify_plugin_packager.declarations import (
+    ANSWERS,
+    ANY,
+    PluginFolder,
+    ShapeError,
+    Struct,
+    decode_into,
+    validate,
+)
 from dify_plugin_packager.json_access import JsonObject, is_list, is_object, object_at
-from dify_plugin_packager.plugin import PluginFolder
 
 
 # The agent node's own list of features; a newer one, such as "structured-output", never reaches a

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dify_plugin_packager import PluginFolderError
+from dify_plugin_packager.declarations import PluginFolder
 from dify_plugin_packager.json_access import JsonObject, is_object, list_at, object_at, objects_at
-from dify_plugin_packager.plugin import PluginFolder
 
 from .offers import model_files, model_order, model_paths, parts_of
 

@@ -20,9 +20,10 @@ from dify_plugin_host._errors import (
     StreamRejectedError,
 )
 from dify_plugin_host._settings import HostSettings
-from dify_plugin_packager.go_types import (
+from dify_plugin_packager.declarations import (
     CALLS,
     OBJECT,
+    PluginFolder,
     ShapeError,
     decode_into,
     dump_json,
@@ -30,7 +31,6 @@ from dify_plugin_packager.go_types import (
     parse_json,
 )
 from dify_plugin_packager.json_access import JsonObject, is_object, object_at
-from dify_plugin_packager.plugin import PluginFolder
 from stream_text import LineSplitter
 
 from .child import Child

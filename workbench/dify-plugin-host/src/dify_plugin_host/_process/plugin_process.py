@@ -21,9 +21,8 @@ from dify_plugin_host._plugin.source import PluginSource
 from dify_plugin_host._running import Running
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_packager import PluginFolderError
-from dify_plugin_packager.go_types import ShapeError
+from dify_plugin_packager.declarations import PluginFolder, ShapeError
 from dify_plugin_packager.json_access import JsonObject, is_object
-from dify_plugin_packager.plugin import PluginFolder
 from stream_text import redact_text
 
 from .blobs import BlobAssembler

@@ -23,8 +23,8 @@ from dify_plugin_host._process.connection import Notice
 from dify_plugin_host._process.session import CallOrigin
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_host.installation import PackageSource
+from dify_plugin_packager.declarations import PluginFolder
 from dify_plugin_packager.json_access import JsonObject
-from dify_plugin_packager.plugin import PluginFolder
 from stream_text import REDACTED, KnownSecrets
 
 from ._caller import Caller

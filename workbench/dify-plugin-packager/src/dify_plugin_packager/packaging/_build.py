@@ -14,7 +14,7 @@ from pathlib import Path
 from packaging.utils import canonicalize_name
 
 from dify_plugin_packager._errors import PackageError
-from dify_plugin_packager.plugin import PluginFolder, build_identifier
+from dify_plugin_packager.declarations import PluginFolder, build_identifier
 
 from ._archive import build_archive, write_package
 from ._bundled import (
@@ -35,6 +35,7 @@ from ._workspace import Member, Workspace
 
 
 type Judge = Callable[[Mapping[str, bytes]], Iterable[str]]
+"""A function that returns the reasons for which the platform would refuse a package of these files."""
 
 _EXPORT = ("--no-dev", "--no-header", "--no-annotate")
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from dify_plugin_packager._errors import PackageError
-from dify_plugin_packager.plugin import build_identifier, is_identifier
+from dify_plugin_packager.declarations import build_identifier, is_identifier
 
 from ._archive import Archive
 from ._contents import ContentError, Contents

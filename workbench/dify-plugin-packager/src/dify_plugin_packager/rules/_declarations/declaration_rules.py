@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from dify_plugin_packager.go_types import PLUGIN_TAGS, TYPES, decode_into, find_violations
+from dify_plugin_packager.declarations import PLUGIN_TAGS, TYPES, decode_into, find_violations
 from dify_plugin_packager.json_access import JsonObject, is_object, list_at, object_at
 from dify_plugin_packager.packaging import ContentError, Contents
 from dify_plugin_packager.rules._dify_releases import DIFY_RELEASES, DifyRelease

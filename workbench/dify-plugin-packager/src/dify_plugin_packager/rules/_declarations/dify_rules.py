@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dify_plugin_packager._errors import DifyPluginError
-from dify_plugin_packager.go_types import PLUGIN_TAGS
+from dify_plugin_packager.declarations import PLUGIN_TAGS, initialize_parameter
 from dify_plugin_packager.json_access import JsonObject, is_object, list_at, object_at, objects_at
-from dify_plugin_packager.plugin import initialize_parameter
 from dify_plugin_packager.rules._dify_releases import DifyRelease
 from dify_plugin_packager.rules._finding import Finding, Kind
 

@@ -1,31 +1,24 @@
 """Offline packages for `dify-host package --offline`, made of a plugin's folder or of anybody's package."""
 
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dify_plugin_packager._errors import PackageError
+from dify_plugin_packager.declarations import build_identifier
 from dify_plugin_packager.json_access import object_at
-from dify_plugin_packager.packaging import (
-    Archive,
-    ContentError,
-    Contents,
-    build_archive,
-    build_package,
-    validate_identifier,
-    write_package,
-)
-from dify_plugin_packager.plugin import build_identifier
+from dify_plugin_packager.packaging._archive import Archive, build_archive, write_package
+from dify_plugin_packager.packaging._build import Judge, build_package
+from dify_plugin_packager.packaging._contents import ContentError, Contents
+from dify_plugin_packager.packaging._identity import validate_identifier
 
-from ._credentials import Credentials
-from ._dependency_files import DEPENDENCY_FILES, Wheels, write_dependency_files
-from ._locked import choose, read_locks
-from ._platforms import GLIBC, PYTHON_VERSION, Platform, needed_glibc
-from ._wheelhouse import WheelError, Wheelhouse
+from .credentials import Credentials
+from .dependency_files import DEPENDENCY_FILES, Wheels, write_dependency_files
+from .locked import choose, read_locks
+from .platforms import GLIBC, PYTHON_VERSION, Platform, needed_glibc
+from .wheelhouse import WheelError, Wheelhouse
 
-
-type Judge = Callable[[Mapping[str, bytes]], Iterable[str]]
 
 _SIGNATURE = ".verification.dify.json"
 # They would send uv to another index, or to another Python.

@@ -12,8 +12,7 @@ import uv
 from distributions import Index, digest, sdist, source_files, wheel
 
 from dify_plugin_packager import PackageError
-from dify_plugin_packager.offline import Platform, build_offline
-from dify_plugin_packager.packaging import Archive
+from dify_plugin_packager.packaging import Archive, Platform, build_offline
 
 
 PLUGIN = Path(__file__).parents[3] / "dify-plugin-host/tests/plugins/echo_model"

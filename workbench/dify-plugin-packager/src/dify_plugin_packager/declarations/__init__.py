@@ -1,10 +1,11 @@
-"""The Go types into which the daemon decodes requests, answers and declarations, and the JSON that it writes from them."""
+"""What a plugin declares: its folder, read without starting it, and the Go types by which the daemon reads declarations, calls and answers."""
 
-from ._answers import ANSWERS, PLUGIN_ERROR
-from ._calls import CALLS, CallKind
-from ._daemon_types import TYPES
-from ._from_map import read_call
-from ._requests import (
+from ._folder import PluginFolder, PluginKind
+from ._go_types.answers import ANSWERS, PLUGIN_ERROR
+from ._go_types.calls import CALLS, CallKind
+from ._go_types.daemon_types import TYPES
+from ._go_types.from_map import read_call
+from ._go_types.requests import (
     ASSET_PATH,
     CATEGORY,
     CATEGORY_PAGE,
@@ -20,16 +21,18 @@ from ._requests import (
     read_query,
     read_request,
 )
-from ._rules import PLUGIN_TAGS, find_violations, names_package, validate
-from ._text import dump_json, go_print, parse_first_json, parse_json
-from ._types import ANY, OBJECT, GoType, ShapeError, Struct, decode_into, read_declaration
-from ._yaml_declarations import (
+from ._go_types.rules import PLUGIN_TAGS, find_violations, validate
+from ._go_types.text import dump_json, go_print, parse_first_json, parse_json
+from ._go_types.types import ANY, OBJECT, GoType, ShapeError, Struct, decode_into, read_declaration
+from ._go_types.yaml_declarations import (
     KINDS,
     MANIFEST,
     POSITIONS,
     DeclarationError,
     read_yaml_declaration,
 )
+from ._identifier import build_identifier, is_identifier
+from ._parameters import cast_parameter, initialize_parameter
 
 
 __all__ = [
@@ -58,13 +61,18 @@ __all__ = [
     "CallKind",
     "DeclarationError",
     "GoType",
+    "PluginFolder",
+    "PluginKind",
     "ShapeError",
     "Struct",
+    "build_identifier",
+    "cast_parameter",
     "decode_into",
     "dump_json",
     "find_violations",
     "go_print",
-    "names_package",
+    "initialize_parameter",
+    "is_identifier",
     "parse_first_json",
     "parse_json",
     "read_call",

@@ -22,9 +22,9 @@ from packaging.pylock import (
 
 from dify_plugin_packager._errors import PackageError
 from dify_plugin_packager.json_access import object_at
-from dify_plugin_packager.packaging import run_uv, search_path
+from dify_plugin_packager.packaging._uv import run_uv, search_path
 
-from ._platforms import GLIBC, PYTHON_VERSION, Platform
+from .platforms import GLIBC, PYTHON_VERSION, Platform
 
 
 type Source = PackageArchive | PackageDirectory | PackageSdist | PackageVcs | PackageWheel

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dify_plugin_packager._errors import PluginFolderError
-from dify_plugin_packager.go_types import MANIFEST, read_yaml_declaration
 from dify_plugin_packager.json_access import JsonObject, is_list, is_object, list_at, object_at
 from dify_plugin_packager.yaml_documents import load_yaml
+
+from ._go_types.yaml_declarations import MANIFEST, read_yaml_declaration
 
 
 type PluginKind = Literal[

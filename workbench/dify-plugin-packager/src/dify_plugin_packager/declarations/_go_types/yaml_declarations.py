@@ -10,10 +10,10 @@ from typing import Any
 
 from dify_plugin_packager.yaml_documents import Node, YamlError, compose
 
-from ._daemon_types import PARAMETER_TEMPLATES, TYPES
-from ._from_yaml import Check, ExcessiveAliasesError, YamlDecoder, join
-from ._scalars import TagError
-from ._types import TEXT, GoType, ListOf
+from .daemon_types import PARAMETER_TEMPLATES, TYPES
+from .from_yaml import Check, ExcessiveAliasesError, YamlDecoder, join
+from .scalars import TagError
+from .types import TEXT, GoType, ListOf
 
 
 _PLUGIN, _YAML = "plugin_entities", "yaml"

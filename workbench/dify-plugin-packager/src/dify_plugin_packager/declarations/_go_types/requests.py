@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ._daemon_types import TYPES
-from ._rules import validate
-from ._types import TEXT, Field, ListOf, Struct, decode_what_fits
+from .daemon_types import TYPES
+from .rules import validate
+from .types import TEXT, Field, ListOf, Struct, decode_what_fits
 
 
 _MODULE = "github.com/langgenius/dify-plugin-daemon/pkg/entities/"

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, override
 
-from ._notation import GoTypes
-from ._types import (
+from .notation import GoTypes
+from .types import (
     ABSENT,
     TEXT,
     Decoding,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dify_plugin_packager.go_types import (
+from dify_plugin_packager.declarations import (
     ANSWERS,
     CALLS,
     CATEGORY_PAGE,
