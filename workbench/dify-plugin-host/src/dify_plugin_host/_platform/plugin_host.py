@@ -135,8 +135,11 @@ class PluginHost(Running):
 
     def has_provider(self, name: str) -> bool:
         """Tell whether one of the plugins declares a provider of models or tools with that name, short or long."""
-        providers = (*self.model_providers, *self.tool_providers)
-        return any(provider.answers_to(name) for provider in providers)
+        return any(
+            one.answers_to(name)
+            for process in self.plugins
+            for one in process.declarations.providers
+        )
 
     async def start(self) -> None:
         """Start all plugins at the same time.
@@ -343,12 +346,7 @@ class PluginHost(Running):
         self, name: str | None
     ) -> tuple[ModelProvider | ToolProvider, PluginProcess]:
         providers = [
-            (entry, process)
-            for process in self.plugins
-            for entry in (
-                *process.declarations.tool_providers,
-                *process.declarations.model_providers,
-            )
+            (entry, process) for process in self.plugins for entry in process.declarations.providers
         ]
         for entry, process in providers:
             if name is None or entry.answers_to(name):
