@@ -17,12 +17,7 @@ from dify_plugin_host._errors import (
     PluginStartError,
     UnknownNameError,
 )
-from dify_plugin_host._platform.model_server import (
-    ModelServer,
-    named_server,
-    open_simulator,
-    without_server,
-)
+from dify_plugin_host._platform.model_server import ModelServer, open_wanted, without_server
 from dify_plugin_host._platform.plugin_host import PluginHost
 from dify_plugin_host._plugin.declarations import (
     Declarations,
@@ -95,11 +90,7 @@ def open_call(
     Raises:
         PluginHostError: If the call cannot be made.
     """
-    with contextlib.ExitStack() as stack:
-        if options.simulator:
-            server = stack.enter_context(open_simulator(os.environ))
-        else:
-            server = named_server(os.environ)
+    with open_wanted(os.environ, simulator=options.simulator) as server:
         yield Call(options, server, out=out, debugger=debugger)
 
 

@@ -1,6 +1,5 @@
 """Calls of model plugins in the way of Dify: requests and chunks change on the way as they do in the daemon."""
 
-import contextlib
 import math
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +18,7 @@ from dify_plugin_packager.declarations import (
 )
 from dify_plugin_packager.json_access import JsonObject, is_object
 
-from .model_calls import ModelRequest, invoke_model
+from .model_calls import ModelRequest, action_of
 from .rules import answer_decoder, without_opaque_body
 
 
@@ -104,24 +103,16 @@ class Models:
             raise UnknownNameError("model", model, entry.models)
         return schema
 
-    async def invoke(self, request: LLMRequest) -> AsyncGenerator[JsonObject]:
-        """Call a model and iterate over the chunks of its answer.
+    def invoke(self, request: LLMRequest) -> AsyncGenerator[JsonObject]:
+        """Call a model and yield the chunks of its answer.
 
         Raises:
-            PluginHostError: If the call fails, or a chunk breaks a rule of the platform.
+            UnknownNameError: If there is no such provider.
+            BackwardsError: If the daemon would refuse the request.
+            PluginHostError: If the call fails, or a chunk breaks a rule of the platform, while iterating.
         """
         entry, process = self.find(request.provider)
-        call = process.invoke(
-            "model",
-            "invoke_llm",
-            self._request_data(entry, request),
-            user_id=request.user_id,
-            context={},
-            decode=answer_decoder("invoke_llm", self._rules),
-        )
-        async with contextlib.aclosing(call) as chunks:
-            async for chunk in chunks:
-                yield chunk
+        return self._invoke(process, "invoke_llm", self._request_data(entry, request), request)
 
     def call(self, request: ModelRequest) -> AsyncGenerator[JsonObject]:
         """Call a model of any type and yield its answer's objects.
@@ -131,8 +122,9 @@ class Models:
             PluginHostError: If the call fails, while iterating.
         """
         entry, process = self.find(request.provider)
-        addressed = self._addressed(entry, self._given(request))
-        return invoke_model(process, request, addressed, self._rules)
+        action, fields = action_of(request)
+        data = {**self._addressed(entry, self._given(request)), **fields}
+        return self._invoke(process, action, data, request)
 
     async def start_polling(self, request: LLMRequest) -> JsonObject:
         """Make a model begin an answer to be fetched later; return its polling result.
@@ -159,20 +151,31 @@ class Models:
     async def _polled(
         self, process: PluginProcess, action: str, data: JsonObject, request: LLMRequest
     ) -> JsonObject:
-        call = process.invoke(
+        # No limit, like the daemon.
+        call = self._invoke(process, action, data, request, timeout_seconds=math.inf)
+        answers = [answer async for answer in call]
+        if not answers:
+            raise PollingError("no polling result received from plugin")
+        return answers[-1]
+
+    def _invoke(
+        self,
+        process: PluginProcess,
+        action: str,
+        data: JsonObject,
+        request: LLMRequest | ModelRequest,
+        *,
+        timeout_seconds: float | None = None,
+    ) -> AsyncGenerator[JsonObject]:
+        return process.invoke(
             "model",
             action,
             data,
             user_id=request.user_id,
             context={},
-            # No limit, like the daemon.
-            timeout_seconds=math.inf,
+            timeout_seconds=timeout_seconds,
             decode=answer_decoder(action, self._rules),
         )
-        answers = [answer async for answer in call]
-        if not answers:
-            raise PollingError("no polling result received from plugin")
-        return answers[-1]
 
     def _given(self, request: LLMRequest | ModelRequest) -> Mapping[str, Any]:
         return self._credentials if request.credentials is None else request.credentials

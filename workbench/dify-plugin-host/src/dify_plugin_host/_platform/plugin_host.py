@@ -198,7 +198,8 @@ class PluginHost(Running):
         """Call a model and yield the chunks of its answer, as the daemon would hand them on.
 
         Raises:
-            PluginHostError: If the call fails, or a chunk breaks a rule of the platform, while iterating.
+            UnknownNameError: If there is no such provider.
+            PluginHostError: If the daemon would refuse the request; or, while iterating, if the call fails or a chunk breaks a rule of the platform.
         """
         return self._models.invoke(request)
 
