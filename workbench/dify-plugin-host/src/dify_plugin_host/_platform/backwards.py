@@ -28,6 +28,7 @@ from .plugin_tools import PluginTools
 from .rules import validate_permission
 from .storage import Storage
 from .tool_files import link_blobs
+from .tool_node import ToolRequest
 
 
 class Backwards:
@@ -183,13 +184,13 @@ class Backwards:
     ) -> AsyncGenerator[JsonObject]:
         if provider == PROVIDER and name in self._tools:
             return self._call_python(self._tools[name], parameters or {})
-        return self._plugin_tools.call_back(
-            provider,
-            name,
-            parameters,
+        called = ToolRequest(
+            tool=name,
+            provider=provider,
             credentials=_credentials_of(provider, request.credentials),
             user_id=request.user_id,
         )
+        return self._plugin_tools.call_back(called, parameters)
 
     async def _call_python(
         self, tool: PythonTool, arguments: JsonObject

@@ -33,7 +33,7 @@ from dify_plugin_packager.json_access import JsonObject, list_at
 from .agent_node import AgentRequest, StrategyRequest
 from .backwards import Backwards
 from .llm_node import build_user_message, validate_features
-from .model_calls import ModelRequest, validate_credentials
+from .model_calls import ModelRequest
 from .models import LLMRequest, Models
 from .plugin_tools import PluginTools
 from .polling import PollingClock, PollingStep, RealClock, poll
@@ -271,7 +271,17 @@ class PluginHost(Running):
             PluginHostError: If the call fails.
         """
         entry, process = self._find_provider(provider)
-        await validate_credentials(process, entry, credentials, model=model, model_type=model_type)
+        given = {**entry.credential_defaults, **credentials}
+        data: JsonObject = {"provider": entry.name, "credentials": given}
+        kind, action = "model", "validate_provider_credentials"
+        if isinstance(entry, ToolProvider):
+            kind, action = "tool", "validate_tool_credentials"
+        elif model is not None:
+            action = "validate_model_credentials"
+            data |= {"model": model, "model_type": model_type}
+        answer = await process.call(kind, action, data)
+        if not answer.get("result"):
+            raise PluginHostError(f"provider {entry.name!r} did not accept the credentials")
 
     async def share_file(self, file: LocalFile) -> JsonObject:
         """Put a file behind a short-lived link; return the object that a strategy or a tool gets for it as a parameter."""

@@ -5,7 +5,7 @@ langgenius/dify (agent node), read 2026-10.
 """
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from dify_plugin_host._errors import BackwardsError, StreamRejectedError
@@ -22,21 +22,6 @@ from dify_plugin_packager.declarations import (
 )
 from dify_plugin_packager.json_access import JsonObject, is_list, is_object, object_at
 
-
-# The agent node's own list of features; a newer one, such as "structured-output", never reaches a
-# strategy.
-_AGENT_NODE_FEATURES = frozenset(
-    {
-        "agent-thought",
-        "audio",
-        "document",
-        "multi-tool-call",
-        "stream-tool-call",
-        "tool-call",
-        "video",
-        "vision",
-    }
-)
 
 # A node's own outputs, which a variable cannot be, and the one that it can replace.
 _OUTPUTS = ("text", "json", "files")
@@ -160,11 +145,6 @@ def without_opaque_body(value: Any) -> Any:
             for key, item in value.items()
         }
     return value
-
-
-def agent_features(features: Sequence[str]) -> list[str]:
-    """Return the model features that Dify's agent node shows to a strategy."""
-    return [feature for feature in features if feature in _AGENT_NODE_FEATURES]
 
 
 def through_go(value: Any) -> Any:

@@ -9,18 +9,33 @@ from dify_plugin_host._plugin.declarations import Strategy
 from dify_plugin_host._process.plugin_process import PluginProcess
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_host._tools.tool import PythonTool
-from dify_plugin_packager.json_access import JsonObject
+from dify_plugin_packager.json_access import JsonObject, list_at, object_at
 
 from .agent_node import (
     AgentRequest,
     StrategyRequest,
-    build_model_value,
     find_file_parameter,
     initialize_parameters,
     validate_completion_params,
 )
 from .models import Models
 from .rules import node_decoder, through_go
+
+
+# The agent node's own list of features; a newer one, such as "structured-output", never reaches a
+# strategy.
+_AGENT_NODE_FEATURES = frozenset(
+    {
+        "agent-thought",
+        "audio",
+        "document",
+        "multi-tool-call",
+        "stream-tool-call",
+        "tool-call",
+        "video",
+        "vision",
+    }
+)
 
 
 class Strategies:
@@ -149,10 +164,15 @@ class Strategies:
         entry, _ = self._models.find(provider)
         schema = await self._models.schema(model, provider=provider)
         validate_completion_params(schema, completion_params or {})
-        return build_model_value(
-            entry,
-            schema,
-            completion_params=completion_params or {},
-            history=history,
-            filter_features=self._rules.filter_features,
-        )
+        features = list_at(schema, "features")
+        if self._rules.filter_features:
+            features = [feature for feature in features if feature in _AGENT_NODE_FEATURES]
+        return {
+            "provider": entry.long_name,
+            "model": schema["model"],
+            "model_type": "llm",
+            "mode": object_at(schema, "model_properties").get("mode") or "chat",
+            "completion_params": dict(completion_params or {}),
+            "history_prompt_messages": list(history),
+            "entity": {**schema, "features": features},
+        }
