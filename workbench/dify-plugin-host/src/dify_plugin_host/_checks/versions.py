@@ -92,6 +92,6 @@ def _install_sdk(version: Version) -> Path:
 
 
 def _check_daemon(package: Path, program: Path) -> CheckResult:
-    verdict = ask_daemon(program, package)
-    found = () if verdict.problem is None else (Finding("refused", verdict.problem),)
-    return _result(f"plugin daemon {verdict.version}", findings=found, note=f"by {program.name}")
+    version, problem = ask_daemon(program, package)
+    found = () if problem is None else (Finding("refused", problem),)
+    return _result(f"plugin daemon {version}", findings=found, note=f"by {program.name}")

@@ -18,7 +18,6 @@ from .progress import (
     OtherMessage,
     RoundStarted,
     RunEvent,
-    RunFailed,
     RunFinished,
     RunStarted,
     TextPiece,
@@ -86,7 +85,7 @@ class Screen:
         else:
             self._line(f"✗ {event.name}: {_short(event.result)}", style="red")
 
-    def _show_run(self, event: RunStarted | RoundStarted | RunFinished | RunFailed) -> None:
+    def _show_run(self, event: RunEvent) -> None:
         match event:
             case RunStarted():
                 title = f"{event.strategy} with {event.model}" if event.strategy else event.model
@@ -100,7 +99,7 @@ class Screen:
             case RunFinished():
                 self._line(f"\n{_summary(event)}", style="bold")
             case _:
-                self._end_line()  # The reason goes to stderr.
+                self._end_line()  # The run has failed; the reason goes to stderr.
 
     def _piece(self, text: str) -> None:
         """Print a piece of a line; blank lines at the beginning of a thought or an answer are left out."""
