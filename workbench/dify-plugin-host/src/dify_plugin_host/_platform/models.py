@@ -51,25 +51,19 @@ class LLMRequest:
     user_id: str = "host"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Models:
     """The models of plugins, each provider with the process that serves it.
 
-    Args:
+    Attributes:
         processes: The plugins, whose declarations are read anew each time, since they may change.
         credentials: Sent to every provider, over the defaults of its credential schema.
         rules: The rules to apply.
     """
 
-    def __init__(
-        self,
-        processes: Sequence[PluginProcess],
-        *,
-        credentials: Mapping[str, str],
-        rules: PlatformRules,
-    ) -> None:
-        self._processes = processes
-        self._credentials = credentials
-        self._rules = rules
+    processes: Sequence[PluginProcess]
+    credentials: Mapping[str, str] = field(repr=False)
+    rules: PlatformRules
 
     @property
     def providers(self) -> tuple[ModelProvider, ...]:
@@ -96,7 +90,7 @@ class Models:
             PluginHostError: If the call fails.
         """
         entry, process = self.find(provider)
-        data = {"model": model, **self._addressed(entry, self._credentials)}
+        data = {"model": model, **self._addressed(entry, self.credentials)}
         answer = await process.call("model", "get_ai_model_schemas", data)
         schema = answer.get("model_schema")
         if not is_object(schema):
@@ -174,14 +168,14 @@ class Models:
             user_id=request.user_id,
             context={},
             timeout_seconds=timeout_seconds,
-            decode=answer_decoder(action, self._rules),
+            decode=answer_decoder(action, self.rules),
         )
 
     def _given(self, request: LLMRequest | ModelRequest) -> Mapping[str, Any]:
-        return self._credentials if request.credentials is None else request.credentials
+        return self.credentials if request.credentials is None else request.credentials
 
     def _entries(self) -> Iterator[tuple[ModelProvider, PluginProcess]]:
-        for process in self._processes:
+        for process in self.processes:
             for provider in process.declarations.model_providers:
                 yield provider, process
 
@@ -203,9 +197,9 @@ class Models:
         }
         if request.json_schema is not None:
             data["json_schema"] = dict(request.json_schema)
-        if self._rules.drop_opaque_body:
+        if self.rules.drop_opaque_body:
             data["prompt_messages"] = without_opaque_body(data["prompt_messages"])
-        if not self._rules.chunk_rules:
+        if not self.rules.chunk_rules:
             return data
         try:
             body = read_request(REQUESTS["RequestInvokeLLM"], parse_json(dump_json({"data": data})))

@@ -96,21 +96,20 @@ class PluginHost(Running):
             self._prepare(folder, functools.partial(start, debugger=one))
             for folder, one in zip(folders, debuggers, strict=False)
         )
-        self._models = Models(
-            self.plugins, credentials=credentials or {}, rules=self.settings.rules
-        )
-        self._plugin_tools = PluginTools(self.plugins, self.settings.rules)
+        rules = self.settings.rules
+        self._models = Models(processes=self.plugins, credentials=credentials or {}, rules=rules)
+        self._plugin_tools = PluginTools(processes=self.plugins, rules=rules)
         self._links = FileLinks(lifetime_seconds=self.settings.file_link_seconds)
         self._strategies = Strategies(
-            self.plugins,
+            processes=self.plugins,
             models=self._models,
             tools=self.tools,
             links=self._links,
-            settings=self.settings,
+            rules=rules,
         )
         self._backwards = Backwards(
             models=self._models,
-            tools=self.tools,
+            tools={tool.name: tool for tool in self.tools},
             plugin_tools=self._plugin_tools,
             links=self._links,
             settings=self.settings,

@@ -1,6 +1,7 @@
 """The tools of plugins, as Dify calls them for another plugin."""
 
 from collections.abc import AsyncGenerator, Iterator, Sequence
+from dataclasses import dataclass
 
 from dify_plugin_host._errors import UnknownNameError
 from dify_plugin_host._files.parameters import cast_files
@@ -36,17 +37,17 @@ def tool_entities(provider: ToolProvider) -> Iterator[JsonObject]:
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PluginTools:
     """The tools of plugins, each with the process that serves it.
 
-    Args:
+    Attributes:
         processes: The plugins, whose declarations are read anew each time, since they may change.
         rules: The rules to apply.
     """
 
-    def __init__(self, processes: Sequence[PluginProcess], rules: PlatformRules) -> None:
-        self._processes = processes
-        self._rules = rules
+    processes: Sequence[PluginProcess]
+    rules: PlatformRules
 
     @property
     def providers(self) -> tuple[ToolProvider, ...]:
@@ -108,7 +109,7 @@ class PluginTools:
             context={},
             origin=request.origin,
             joins_blobs=joins_blobs,
-            decode=node_decoder("invoke_tool", self._rules, process.advise),
+            decode=node_decoder("invoke_tool", self.rules, process.advise),
         )
 
     def _find(self, provider: str | None, tool: str) -> tuple[ToolProvider, PluginProcess]:
@@ -124,6 +125,6 @@ class PluginTools:
         raise UnknownNameError("tool", f"{provider}/{tool}" if provider else tool, known)
 
     def _entries(self) -> Iterator[tuple[ToolProvider, PluginProcess]]:
-        for process in self._processes:
+        for process in self.processes:
             for provider in process.declarations.tool_providers:
                 yield provider, process
