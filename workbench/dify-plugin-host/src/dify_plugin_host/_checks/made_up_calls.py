@@ -7,11 +7,7 @@ from typing import Any
 
 from dify_plugin_host._platform.agent_node import initialize_parameters
 from dify_plugin_host._platform.scripted_peer import MODEL_VALUE
-from dify_plugin_host._plugin.declarations import (
-    Declarations,
-    Strategy,
-    credential_fields,
-)
+from dify_plugin_host._plugin.declarations import Declarations, Strategy, credential_fields
 from dify_plugin_host._plugin.offers import offers, parts_of
 from dify_plugin_host._tools.tool_file import builtin_tools
 from dify_plugin_packager.declarations import PluginFolder

@@ -225,10 +225,7 @@ async def _llm_request(
 
 
 async def _call_model(
-    host: PluginHost,
-    target: Target,
-    arguments: Mapping[str, Any],
-    credentials: Mapping[str, str],
+    host: PluginHost, target: Target, arguments: Mapping[str, Any], credentials: Mapping[str, str]
 ) -> AsyncGenerator[JsonObject]:
     fields = dict(one.split(":") for one in _MODEL_ARGUMENTS.get(target.model_type, ()))
     for name in arguments:

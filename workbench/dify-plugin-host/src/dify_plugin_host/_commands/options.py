@@ -27,8 +27,7 @@ _InstallAsDaemon = Annotated[
     ),
 ]
 _Reload = Annotated[
-    bool,
-    typer.Option(help="Start a plugin again, between calls, once its files have changed."),
+    bool, typer.Option(help="Start a plugin again, between calls, once its files have changed.")
 ]
 _Port = Annotated[int, typer.Option(min=0, max=65535)]
 _ARGUMENT, _FROM_0, _FROM_1 = typer.Argument(), typer.Option(min=0), typer.Option(min=1)

@@ -92,8 +92,7 @@ def _settings(options: ServeOptions, environment: Mapping[str, str]) -> HostSett
 def _plugins(options: ServeOptions) -> list[PluginFolder | PluginSource]:
     """Return the plugins that the options name, each once; those of the `plugins` folder if they name none."""
     installing = install_settings(
-        requirements=options.requirements,
-        is_bare=options.install_as_daemon or options.as_daemon,
+        requirements=options.requirements, is_bare=options.install_as_daemon or options.as_daemon
     )
     found = [open_source(path, installing) for path in options.sources or ()]
     if options.plugins:

@@ -142,7 +142,4 @@ def _split_context(
         return context, credentials
     rest = {name: value for name, value in by_provider.items() if name not in known}
     shown = {name: value for name, value in given.items() if name != _CREDENTIALS}
-    return {
-        **context,
-        "credentials": {**shown, _CREDENTIALS: rest} if rest else shown,
-    }, credentials
+    return {**context, "credentials": {**shown, _CREDENTIALS: rest} if rest else shown}, credentials

@@ -33,13 +33,7 @@ _NEWER: Mapping[str, Struct] = {
     _IDS: TYPES["controllers.listInstalledPluginIDsRequest"],
     _BINDINGS: TYPES["_.Nothing"],
 }
-_BOUND = (
-    "plugin_id",
-    "plugin_unique_identifier",
-    "runtime_type",
-    "source",
-    "version",
-)
+_BOUND = ("plugin_id", "plugin_unique_identifier", "runtime_type", "source", "version")
 _NO_PACKAGE = "plugin package not found, please upload it firstly"
 # What is told of a package that is not there, whoever asks.
 _UNKNOWN: Mapping[str, tuple[FailureType, str]] = {

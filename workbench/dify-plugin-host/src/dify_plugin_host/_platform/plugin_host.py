@@ -16,11 +16,7 @@ from dify_plugin_host._files.local_file import LocalFile
 from dify_plugin_host._plugin.declarations import ModelProvider, Strategy, ToolProvider
 from dify_plugin_host._plugin.source import PluginSource
 from dify_plugin_host._process.connection import NoticeHandler
-from dify_plugin_host._process.debugger import (
-    Debugger,
-    without_sdk_limit,
-    without_time_limits,
-)
+from dify_plugin_host._process.debugger import Debugger, without_sdk_limit, without_time_limits
 from dify_plugin_host._process.plugin_process import PluginProcess, ignore_notice
 from dify_plugin_host._process.session import BackwardsRequest, FindAnswer
 from dify_plugin_host._running import Running
@@ -295,12 +291,7 @@ class PluginHost(Running):
         return self._backwards.storage(plugin, tenant_id).values
 
     async def user_message(
-        self,
-        text: str,
-        files: Sequence[LocalFile],
-        *,
-        model: str,
-        provider: str | None = None,
+        self, text: str, files: Sequence[LocalFile], *, model: str, provider: str | None = None
     ) -> JsonObject:
         """Build the user's message of a model call with files, as Dify's LLM node does.
 

@@ -1,14 +1,7 @@
 """A plugin that runs, to be called from tests."""
 
 import os
-from collections.abc import (
-    AsyncGenerator,
-    Coroutine,
-    Iterable,
-    Mapping,
-    MutableMapping,
-    Sequence,
-)
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping, MutableMapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self

@@ -5,11 +5,7 @@ from ._go_types.answers import ANSWERS, PLUGIN_ERROR
 from ._go_types.calls import CALLS, CallKind
 from ._go_types.daemon_types import TYPES
 from ._go_types.from_map import read_call
-from ._go_types.requests import (
-    REQUESTS,
-    read_query,
-    read_request,
-)
+from ._go_types.requests import REQUESTS, read_query, read_request
 from ._go_types.rules import PLUGIN_TAGS, find_violations, validate
 from ._go_types.text import dump_json, go_print, parse_first_json, parse_json
 from ._go_types.types import ANY, OBJECT, GoType, ShapeError, Struct, decode_into, read_declaration

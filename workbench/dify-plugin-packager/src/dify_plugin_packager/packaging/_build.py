@@ -17,13 +17,7 @@ from dify_plugin_packager._errors import PackageError
 from dify_plugin_packager.declarations import PluginFolder, build_identifier
 
 from ._archive import build_archive, write_package
-from ._bundled import (
-    FOLDER,
-    WHERE_DAEMONS_RUN,
-    BundledWheel,
-    build_index_page,
-    build_requirements,
-)
+from ._bundled import FOLDER, WHERE_DAEMONS_RUN, BundledWheel, build_index_page, build_requirements
 from ._contents import Contents
 from ._identity import validate_identifier
 from ._owner import Owner, find_unsaid

@@ -10,16 +10,7 @@ from pathlib import Path
 from typing import Any, override
 
 from .notation import GoTypes
-from .types import (
-    ABSENT,
-    TEXT,
-    Decoding,
-    ListOf,
-    Problem,
-    ShapeError,
-    Struct,
-    decode_into,
-)
+from .types import ABSENT, TEXT, Decoding, ListOf, Problem, ShapeError, Struct, decode_into
 
 
 _PART, _WRITTEN = "model_entities.PromptMessageContent", "model_entities.promptMessageJSON"
