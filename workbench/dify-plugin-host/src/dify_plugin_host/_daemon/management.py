@@ -12,7 +12,7 @@ from dify_plugin_host._platform.plugin_host import PluginHost
 from dify_plugin_packager.declarations import TYPES, Struct
 from dify_plugin_packager.json_access import JsonObject
 
-from .envelope import FailureType, RefusalError
+from .envelope import RefusalError
 from .installed import CATEGORIES, InstalledPlugin
 from .tenants import Tenants
 
@@ -36,7 +36,7 @@ _NEWER: Mapping[str, Struct] = {
 _BOUND = ("plugin_id", "plugin_unique_identifier", "runtime_type", "source", "version")
 _NO_PACKAGE = "plugin package not found, please upload it firstly"
 # What is told of a package that is not there, whoever asks.
-_UNKNOWN: Mapping[str, tuple[FailureType, str]] = {
+_UNKNOWN: Mapping[str, tuple[str, str]] = {
     "decode/from_identifier": ("PluginDaemonBadRequestError", _NO_PACKAGE),
     "fetch/manifest": ("PluginDaemonBadRequestError", "plugin not found"),
     "fetch/readme": (

@@ -37,10 +37,6 @@ from .strategies import Strategies
 from .tool_node import ToolRequest
 
 
-def _ignore_error(error: PluginHostError) -> None:
-    """Ignore an error, which the plugin gets anyway."""
-
-
 class PluginHost(Running):
     """Plugins that run together, with Dify's part in between: it answers their calls to each other as Dify would.
 
@@ -69,7 +65,7 @@ class PluginHost(Running):
         tools: Sequence[PythonTool] | None = None,
         settings: HostSettings | None = None,
         on_notice: NoticeHandler = ignore_notice,
-        on_model_error: Callable[[PluginHostError], None] = _ignore_error,
+        on_model_error: Callable[[PluginHostError], None] = lambda _: None,
         environment: Mapping[str, str] | None = None,
         restarts: bool = False,
         answers: FindAnswer | None = None,

@@ -32,10 +32,6 @@ _BLOB_CHUNK_BYTES = 8192
 _UNSET = ("placeholder", "scope", "auto_generate", "template", "min", "max", "precision")
 
 
-def _no_file(_: str) -> None:
-    return None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolParameter:
     """One parameter of a tool.
@@ -99,7 +95,7 @@ class PythonTool:
         }
 
     async def invoke(
-        self, arguments: Mapping[str, Any], *, find_file: FindFile = _no_file
+        self, arguments: Mapping[str, Any], *, find_file: FindFile = lambda _: None
     ) -> list[JsonObject]:
         """Call the function and return its result as tool messages.
 

@@ -1,5 +1,6 @@
 """A plugin folder: its manifest and its YAML files, read without starting it."""
 
+import functools
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -45,7 +46,8 @@ class PluginFolder:
         folder = Path(path).absolute()
         if not folder.is_dir():
             raise PluginFolderError(folder, "no such folder; expected a Dify plugin folder")
-        manifest: JsonObject = _read(folder, "manifest.yaml", _read_manifest) or {}
+        decode = functools.partial(read_yaml_declaration, kind=MANIFEST)
+        manifest: JsonObject = _read(folder, "manifest.yaml", decode) or {}
         for field in _NEEDED:
             *outer, key = field.split(".")
             if object_at(manifest, *outer).get(key) is None:
@@ -125,10 +127,6 @@ class PluginFolder:
         if not is_list(content):
             raise PluginFolderError(self.path, f"expected a list in {relative!r}")
         return [str(name) for name in content]
-
-
-def _read_manifest(text: str) -> Any:
-    return read_yaml_declaration(text.encode(), MANIFEST)
 
 
 def _read(folder: Path, relative: str, parse: Callable[[str], Any]) -> Any:

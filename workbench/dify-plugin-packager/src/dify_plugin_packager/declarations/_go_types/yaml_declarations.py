@@ -58,7 +58,7 @@ class DeclarationError(ValueError):
         self.problems = problems
 
 
-def read_yaml_declaration(content: bytes, kind: GoType) -> Any:
+def read_yaml_declaration(content: bytes | str, kind: GoType) -> Any:
     """Return a file as the daemon decodes it; None if it is empty.
 
     A provider also gets the names of its files: those of its items under `files`; for models, the patterns under `patterns` and the

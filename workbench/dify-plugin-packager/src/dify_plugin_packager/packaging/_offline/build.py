@@ -11,7 +11,7 @@ from dify_plugin_packager.json_access import object_at
 from dify_plugin_packager.packaging._archive import Archive, build_archive, write_package
 from dify_plugin_packager.packaging._build import Judge, build_package
 from dify_plugin_packager.packaging._contents import ContentError, Contents
-from dify_plugin_packager.packaging._identity import validate_identifier
+from dify_plugin_packager.packaging._identity import names_in, validate_identifier
 
 from .credentials import Credentials
 from .dependency_files import DEPENDENCY_FILES, Wheels, write_dependency_files
@@ -103,9 +103,8 @@ class _Maker:
             pyproject = contents.toml("pyproject.toml") if "pyproject.toml" in archive.files else {}
         except ContentError as error:
             raise PackageError(source, str(error)) from None
-        names = (str(self._manifest.get(key)) for key in ("author", "name", "version"))
-        self._author, self._name, self._version = names
-        validate_identifier(source, self._identifier({}))
+        self._names = names_in(self._manifest)
+        validate_identifier(source, build_identifier(*self._names, {}))
         for problem in judge(archive.files):
             raise PackageError(source, problem)
         texts = [
@@ -116,9 +115,6 @@ class _Maker:
         self._credentials = Credentials(texts, pyproject)
         self._files, gone = self._kept_files()
         self._notes = (*notes, *gone)
-
-    def _identifier(self, files: Mapping[str, bytes]) -> str:
-        return build_identifier(self._author, self._name, self._version, files)
 
     def make(
         self, output: Path, platforms: Sequence[Platform], limit: int
@@ -182,9 +178,8 @@ class _Maker:
 
     def _assemble(self, wheels: Wheels) -> "_Made":
         staging = Path(tempfile.mkdtemp(dir=self._staging))
-        written = write_dependency_files(
-            wheels, name=self._name, version=self._version, staging=staging
-        )
+        _, name, version = self._names
+        written = write_dependency_files(wheels, name=name, version=version, staging=staging)
         files = self._files | wheels.files | written
         return _Made(wheels=wheels, files=files, content=build_archive(files))
 
@@ -201,14 +196,15 @@ class _Maker:
         raise PackageError(self._source, problem)
 
     def _write(self, output: Path, made: "_Made") -> OfflinePackage:
-        file_name = f"{self._name}-{self._version}-offline-{made.named('-')}.difypkg"
+        _, name, version = self._names
+        file_name = f"{name}-{version}-offline-{made.named('-')}.difypkg"
         wheels = made.wheels.files
         needed = max((needed_glibc(Path(name).name) for name in wheels), default=0)
         return OfflinePackage(
             path=write_package(output, file_name, made.content),
             size_bytes=len(made.content),
             unpacked_bytes=made.unpacked,
-            identifier=self._identifier(made.files),
+            identifier=build_identifier(*self._names, made.files),
             platforms=tuple(made.wheels.names),
             wheels=len(wheels),
             glibc=f"{GLIBC[0]}.{needed}" if needed else "",

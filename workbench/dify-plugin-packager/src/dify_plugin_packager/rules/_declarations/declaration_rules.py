@@ -87,32 +87,25 @@ class Declarations:
     def _check_use(self, kind: str, role: str, path: str, content: JsonObject) -> Iterator[Finding]:
         """Check that Dify can use a file's declarations, in the releases that the manifest does not rule out."""
         meant = [release for release in DIFY_RELEASES if release.version >= self.minimum]
-        for finding in self._find_uses((kind, role), path, content, meant):
+        for finding in self._find_uses(kind, role, path, content, meant):
             if self._judges_use or finding.kind == "advice":
                 yield finding
 
     def _find_uses(
-        self,
-        declared: tuple[str, str],
-        path: str,
-        content: JsonObject,
-        releases: Sequence[DifyRelease],
+        self, kind: str, role: str, path: str, content: JsonObject, releases: Sequence[DifyRelease]
     ) -> Iterator[Finding]:
-        yield from check_use(declared, path, content, releases)
-        if declared[1] == "provider":
-            manifest = self.upload.manifest or {}
-            yield from check_tags(declared[0], path, content, manifest, releases)
+        yield from check_use((kind, role), path, content, releases)
+        if role == "provider":
+            yield from check_tags(kind, path, content, self.upload.manifest or {}, releases)
 
     def find_breaks(self, release: DifyRelease) -> Iterator[Finding]:
         """Yield what would break in a release of Dify, whatever the manifest says of versions."""
-        of_manifest = (("manifest", ""), "manifest.yaml", self.upload.manifest or {})
-        of_files = (
-            ((declared.kind, declared.role), declared.path, content)
-            for declared, content in self._of("provider", "item", "model")
+        found = list(
+            self._find_uses("manifest", "", "manifest.yaml", self.upload.manifest or {}, (release,))
         )
-        for declared, path, content in (of_manifest, *of_files):
-            found = self._find_uses(declared, path, content, (release,))
-            yield from (finding for finding in found if finding.kind == "broken")
+        for one, content in self._of("provider", "item", "model"):
+            found += self._find_uses(one.kind, one.role, one.path, content, (release,))
+        yield from (finding for finding in found if finding.kind == "broken")
 
     def check_manifest(self) -> Iterator[Finding]:
         """Check manifest.yaml."""
