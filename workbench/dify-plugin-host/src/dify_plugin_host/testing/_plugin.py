@@ -3,7 +3,6 @@
 import os
 from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping, MutableMapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from dify_plugin_host._errors import CredentialsMissingError, UnknownNameError
@@ -94,12 +93,7 @@ class DifyPlugin:
         self._caller.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._caller.stop()
 
     def run[T](self, coroutine: Coroutine[Any, Any, T]) -> T:
