@@ -484,8 +484,8 @@ def test_a_strangers_signed_package_keeps_its_files_and_says_what_is_gone(
     assert identifier.startswith("tests/echo_model:0.0.1@")
     assert err.splitlines()[1:] == [
         "signed.difypkg: its signature was removed, because it covers other files",
-        "signed.difypkg: left out, because it names something else to install: uv.toml, .python-version",
-        "signed.difypkg: manifest.yaml names Python 3.11; the daemon always takes 3.12",
+        "signed.difypkg: left out, because it would send uv to another index or Python: uv.toml, .python-version",
+        "signed.difypkg: manifest.yaml names Python 3.11; the daemon always uses 3.12",
     ]
 
 

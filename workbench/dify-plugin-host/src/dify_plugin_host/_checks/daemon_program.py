@@ -55,7 +55,7 @@ def ask_daemon(program: Path, package: Path) -> tuple[str, str | None]:
     errors = [str(response.get("error")) for response in _read_responses(said)]
     if not errors:
         expected = "expected Dify's command line with the command 'plugin run'"
-        raise TargetError(str(program), f"{expected}; it said {said[:_SHOWN_LETTERS]!r}")
+        raise TargetError(str(program), f"{expected}; it printed {said[:_SHOWN_LETTERS]!r}")
     is_taken = any(text in errors[0] for text in _NO_ENVIRONMENT)
     return version, None if is_taken else "; ".join(errors[0].splitlines())
 

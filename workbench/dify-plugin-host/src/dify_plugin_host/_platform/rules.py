@@ -25,7 +25,7 @@ from dify_plugin_packager.json_access import JsonObject, is_list, is_object, obj
 
 # A node's own outputs, which a variable cannot be, and the one that it can replace.
 _OUTPUTS = ("text", "json", "files")
-_USAGE_ADVICE = "the variable 'usage' replaces the node's output of that name, the usage that Dify has counted; expected another name if that is not meant"
+_USAGE_ADVICE = "the variable 'usage' replaces the node's output of that name, the usage that Dify has counted; use another name unless that is intended"
 
 # The manifest's permission for each kind of call; behind a dot, the kind of model.
 _PERMISSIONS: Mapping[str, str] = {

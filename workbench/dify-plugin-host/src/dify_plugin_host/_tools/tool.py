@@ -135,7 +135,7 @@ class PythonTool:
     def _content(self, parameter: ToolParameter, file: Any, find_file: FindFile) -> bytes:
         found = find_file(str(file.get("url"))) if is_object(file) else None
         if found is None:
-            problem = "expected a file whose link is from here and lives, as Dify hands it over"
+            problem = "expected a file whose link is from this host and has not expired"
             raise self._mismatch(f"parameter {parameter.name!r}: {problem}")
         return found.content
 

@@ -147,13 +147,13 @@ class _Maker:
             del files[name]
         if dropped:
             notes.append(
-                f"left out, because it names something else to install: {', '.join(dropped)}"
+                f"left out, because it would send uv to another index or Python: {', '.join(dropped)}"
             )
         if with_key:
             notes.append(f"left out, because it holds the key of an index: {', '.join(with_key)}")
         runner = object_at(self._manifest, "meta", "runner")
         if (python := str(runner.get("version", PYTHON_VERSION))) != PYTHON_VERSION:
-            always = f"the daemon always takes {PYTHON_VERSION}"
+            always = f"the daemon always uses {PYTHON_VERSION}"
             notes.append(f"manifest.yaml names Python {python}; {always}")
         return files, notes
 

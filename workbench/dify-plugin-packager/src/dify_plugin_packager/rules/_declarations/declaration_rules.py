@@ -119,7 +119,7 @@ class Declarations:
             yield Finding("advice", f"{path}: {problem} (Dify's own packager refuses it)")
         for kind, paths in object_at(self.upload.manifest, "plugins").items():
             if len(paths or ()) > 1:
-                yield Finding("advice", f"{path}: 'plugins.{kind}': of several the last one counts")
+                yield Finding("advice", f"{path}: 'plugins.{kind}': only the last one counts")
 
     def check_providers(self) -> Iterator[Finding]:
         """Check the provider files."""
@@ -135,7 +135,7 @@ class Declarations:
         """Check that Dify can find an agent strategy's icon, which it looks up by the plugin's name."""
         expected = (self.upload.manifest or {}).get("name")
         if object_at(provider, "identity").get("name") != expected:
-            text = f"expected {expected!r}, the plugin's name, or Dify shows no icon of it in a run"
+            text = f"expected {expected!r}, the plugin's name, or Dify shows no icon in a run"
             yield Finding("advice", f"{path}: 'identity.name': {text}")
 
     def _iter_unmatched(self, path: str, provider: JsonObject) -> Iterator[str]:
@@ -173,7 +173,7 @@ class Declarations:
             if declared.role == "position":
                 for name in _items(self._contents, declared.path):
                     if name not in models:
-                        yield f"{declared.path}: {name!r} is no model of this package"
+                        yield f"{declared.path}: {name!r} is not a model of this package"
 
     def check_icons(self) -> Iterator[Finding]:
         """Check that every icon is in _assets, a folder that the SDK always needs."""
@@ -204,7 +204,7 @@ class Declarations:
             if not given:
                 yield Finding("advice", f"{where}.{name}': expected true for an agent strategy")
         if object_at(manifest, "meta").get("version") == "0.0.1":
-            expected = "expected more than 0.0.1, with which Dify hides MCP tools"
+            expected = "expected more than 0.0.1, at which Dify hides MCP tools"
             yield Finding("advice", f"manifest.yaml: 'meta.version': {expected}")
 
     def check_documents(self) -> Iterator[Finding]:
