@@ -143,7 +143,7 @@ class PluginProcessError(PluginHostError):
         self.stderr_tail = stderr_tail
         ending = f"; its stderr ends with: {self.last_words}" if self.last_words else ""
         is_bare = "No module named 'dify_plugin'" in stderr_tail
-        made = f"; expected its environment, which `{setup_command}` in its folder makes"
+        made = f"; its environment is missing: run `{setup_command}` in its folder"
         hint = made if is_bare else ""
         super().__init__(f"plugin {plugin!r} {problem}{ending}{hint}")
 

@@ -185,7 +185,7 @@ def test_a_release_of_the_sdk_loads_the_declarations_itself(check, state):
 @pytest.mark.usefixtures("sdks")
 def test_a_release_of_the_sdk_that_cannot_be_asked_is_an_error(check):
     code, told = check(MODEL, against=["sdk:0.0.1"])
-    assert (code, "sdk:0.0.1: it has no loader of declarations that is known" in told) == (2, True)
+    assert (code, "sdk:0.0.1: its loader of declarations is not known" in told) == (2, True)
     for missing, near in (
         ("0.9.9", "sdk:0.9.1 or sdk:0.10.0"),
         ("0.8.1", "sdk:0.8.0 or sdk:0.9.0"),

@@ -22,8 +22,8 @@ PAGE = Path(__file__).parents[4] / "docs" / "dify-plugin-host" / "authors.md"
 KINDS = ("tool", "model", "agent", "endpoint", "datasource", "trigger")
 # All that a package lacks whose lock nobody has made yet.
 WITHOUT_LOCK = {
-    "uv.lock: expected a file 'uv.lock'; without it each installation takes what is newest",
-    "requirements.txt: expected a file 'requirements.txt', from which mirrors install and the marketplace tests",
+    "uv.lock: expected a file 'uv.lock'; without it an installation takes the newest versions",
+    "requirements.txt: expected a file 'requirements.txt', which mirrors install from and the marketplace tests",
 }
 
 

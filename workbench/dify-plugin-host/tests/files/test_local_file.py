@@ -85,7 +85,7 @@ def test_a_file_without_an_extension_has_that_of_its_mime_type(mime_type, extens
     [
         ("chart", 1, "chart: expected a name with an extension such as .png, which tells Dify"),
         ("none.png", None, "none.png: expected a file that can be read: No such file"),
-        ("empty.png", 0, "empty.png: expected a file with something in it"),
+        ("empty.png", 0, "empty.png: expected a file that is not empty"),
         ("big.png", 10 * MB + 1, "10.0 MB; Dify takes a file of type image of up to 10 MB"),
         ("big.pdf", 16 * MB, "16.0 MB; Dify takes a file of type document of up to 15 MB"),
         ("big.mp4", 101 * MB, "101.0 MB; Dify takes a file of type video of up to 100 MB"),

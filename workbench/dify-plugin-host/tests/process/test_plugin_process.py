@@ -248,7 +248,7 @@ async def test_a_plugin_without_its_environment_is_told_how_to_make_it(make_plug
     folder = make_plugin("sys.exit(\"ModuleNotFoundError: No module named 'dify_plugin'\")")
     for name in names:
         (folder / name).touch()
-    advice = f"expected its environment, which `{command}` in its folder makes"
+    advice = f"its environment is missing: run `{command}` in its folder"
     with pytest.raises(PluginStartError, match=re.escape(advice)):
         await run(folder)
 

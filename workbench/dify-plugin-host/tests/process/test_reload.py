@@ -292,9 +292,9 @@ async def test_changed_dependencies_are_told_and_a_changed_environment_counts(fo
         await plugin.refresh()
 
     command = "uv pip install -r requirements.txt" if name == "requirements.txt" else "uv sync"
-    advice = f"with what is installed; `{command}` in its folder installs what it now asks for"
+    advice = f"with the packages already installed; `{command}` in its folder installs those it now asks for"
     assert (await run(folder, talk))[1] == [
-        ("INFO", f"{name} changed: started again, {advice}"),
+        ("INFO", f"{name} changed: started again {advice}"),
         ("INFO", ".venv changed: started again"),
     ]
 

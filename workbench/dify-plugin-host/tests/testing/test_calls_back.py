@@ -126,7 +126,7 @@ def test_a_model_can_fail_as_dify_reports_it(run):
 
 def test_a_model_that_is_asked_too_often_fails_the_test_and_tells_with_what(run):
     expected = (
-        r"'scripted' was asked 2 times, and its script has 1 answers; it was asked last: .*\"3.0\""
+        r"'scripted' was asked 2 times, but its script has 1 answers; its last request: .*\"3.0\""
     )
     with pytest.raises(ScriptError, match=expected):
         run(ToolCall("add", {"a": 1, "b": 2}))

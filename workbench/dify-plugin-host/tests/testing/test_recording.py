@@ -57,7 +57,7 @@ def test_several_runs_of_a_test_are_recorded_one_after_the_other_without_secrets
     assert ask(agent, old).text.startswith("<think>")
     assert ask(agent, old, query="hello").text == "hello"
     with pytest.raises(
-        ScriptError, match="'echo-1' was asked 4 times, and its script has 3 answers"
+        ScriptError, match="'echo-1' was asked 4 times, but its script has 3 answers"
     ):
         ask(agent, old)
 

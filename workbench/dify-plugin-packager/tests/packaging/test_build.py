@@ -642,8 +642,8 @@ def test_where_git_cannot_be_asked_nothing_is_packed_by_chance(command, alone, t
         (alone / ".git").write_text("gitdir: /nowhere/modules/alone")
     code, _, err = command("package", alone, "--output", tmp_path / "out.difypkg")
     assert code == 2
-    assert "git, which knows what belongs to it, cannot be asked: " in err
-    assert "Or list the files in tool.dify-host.include" in err
+    assert "git cannot list the files of this repository: " in err
+    assert "They can also be named in tool.dify-host.include" in err
     assert not (tmp_path / "out.difypkg").exists()
 
 

@@ -82,7 +82,7 @@ FAULTS = [
     (AGENT, swap(MANIFEST, "tool: { enabled: true }", "tool: { enabled: false }"), "permissions", "advice", "'resource.permission.tool.enabled': expected true"),
     (AGENT, swap(MANIFEST, "llm: true", "llm: false"), "permissions", "advice", "'resource.permission.model.llm': expected true"),
     (AGENT, swap(MANIFEST, "version: 0.0.2", "version: 0.0.1"), "permissions", "advice", "'meta.version': expected more than 0.0.1"),
-    (MODEL, swap(MANIFEST, "[provider/echo.yaml]", "[provider/echo.yaml, provider/echo.yaml]"), "manifest.yaml", "advice", "'plugins.models': of several the last one counts"),
+    (MODEL, swap(MANIFEST, "[provider/echo.yaml]", "[provider/echo.yaml, provider/echo.yaml]"), "manifest.yaml", "advice", "'plugins.models': only the last one counts"),
     (MODEL, swap(MANIFEST, "en_US: Echo", f"en_US: {'e' * 1024}"), "manifest.yaml", "advice", "'label.en_US': expected fewer than 1024 characters, got 'eee"),
     (MODEL, swap(MANIFEST, "type: plugin", "type: plugin\ntags: [ai]"), "manifest.yaml", "advice", "'tags.0': expected one of search, image,"),
     (MODEL, swap(MANIFEST, "type: plugin", "type: plugin\nrepo: github"), "manifest.yaml", "advice", "'repo': expected a URL, got 'github'"),
@@ -90,7 +90,7 @@ FAULTS = [
     (MODEL, swap(PROVIDER, "[predefined-model]", "[]"), "providers", "advice", "'configurate_methods': expected at least one"),
     (MODEL, swap(PROVIDER, "variable: request_timeout_seconds", "variable: openai_api_key"), "providers", "advice", "'openai_api_key' appears more than once"),
     (MODEL, swap(PROVIDER, "models/llm/*.yaml", "models/llms/*.yaml"), "providers", "advice", "'models.llm': 'models/llms/*.yaml' matches no file"),
-    (MODEL, put("models/llm/_position.yaml", "[echo-9]"), "models, tools and strategies", "advice", "'echo-9' is no model of this package"),
+    (MODEL, put("models/llm/_position.yaml", "[echo-9]"), "models, tools and strategies", "advice", "'echo-9' is not a model of this package"),
     (MODEL, swap(ECHO, "model: echo-1", "model: echo-2"), "models, tools and strategies", "advice", "'echo-2' is declared more than once in models"),
     (MODEL, swap(ECHO, "options: [low, high]", "default: huge, options: [low, high]"), "models, tools and strategies", "advice", "'parameter_rules.0.default': expected one of the options, got 'huge'"),
     (MODEL, swap(ECHO, "type: string, options: [low, high]", "type: int, default: 9, max: 5"), "models, tools and strategies", "advice", "expected a number between min and max, got 9"),
@@ -118,7 +118,7 @@ FAULTS = [
     (MODEL, put(".env", "KEY=secret"), "no unwanted files", "advice", "'.env': expected no caches, tests, secrets or packages"),
     (MODEL, lambda files: files.update({f"tests/test_{n}.py": b"" for n in range(5)}), "no unwanted files", "advice", "'tests/test_2.py' and 2 more: expected no caches"),
     (MODEL, put("provider/__pycache__/echo.pyc", ""), "no unwanted files", "advice", "expected no caches, tests, secrets or packages"),
-    (MODEL, put("film.bin", "x" * 6_000_000), "size", "advice", "expected at most 5242880 bytes, which every Dify takes, got 6"),
+    (MODEL, put("film.bin", "x" * 6_000_000), "size", "advice", "expected at most 5242880 bytes, which every Dify accepts, got 6"),
     # Wheels
     (MODEL, put(BASE, "no zip"), "wheels", "broken", f"{BASE}: expected a wheel"),
     (MODEL, put("wheels/other.whl", "no zip"), "wheels", "advice", "wheels/other.whl: expected a wheel"),
@@ -148,7 +148,7 @@ FAULTS = [
     (MODEL, swap("pyproject.toml", '{ path = "wheels/tiny_base', '{ path = "../tiny_base'), "pyproject.toml", "broken", f"'tool.uv.sources.tiny-base': expected the path '{BASE}'"),
     (MODEL, swap("pyproject.toml", "tiny-base = { path =", "tiny-bass = { path = 'gone' }\ntiny-base = { path ="), "pyproject.toml", "broken", "'tool.uv.sources.tiny-bass': expected a file 'gone'"),
     (MODEL, swap("pyproject.toml", "tiny-base = { path =", "tiny-bass = { workspace = true }\ntiny-base = { path ="), "pyproject.toml", "broken", "'tool.uv.sources.tiny-bass': expected no member of a workspace"),
-    (MODEL, swap("pyproject.toml", "tiny-base = { path =", "tiny-bass = { index = 'other' }\ntiny-base = { path ="), "pyproject.toml", "advice", "'tool.uv.sources.tiny-bass': expected no index but the one of whoever installs"),
+    (MODEL, swap("pyproject.toml", "tiny-base = { path =", "tiny-bass = { index = 'other' }\ntiny-base = { path ="), "pyproject.toml", "advice", "'tool.uv.sources.tiny-bass': expected no index: whoever installs the package chooses it"),
     (MODEL, swap("pyproject.toml", "tiny-base==0.1.0+bundle", "tiny-base>=0.1.0"), "pyproject.toml", "broken", "'project.dependencies': expected 'tiny-base==0.1.0+bundle'"),
     (MODEL, swap("pyproject.toml", "tiny-base==0.1.0+bundle", "!"), "pyproject.toml", "broken", "pyproject.toml: 'project.dependencies': "),
     (MODEL, swap("uv.lock", "version = 1", "version = 2"), "uv.lock", "broken", "uv.lock: 'version': expected 1, got 2"),
@@ -167,9 +167,9 @@ FAULTS = [
     (MODEL, swap("requirements.txt", "--", "./wheels/other.whl\n--"), "requirements.txt", "broken", "'./wheels/other.whl': expected this file"),
     (MODEL, swap("uv.lock", "[[package]]", '[[package]]\nname = "x"\nversion = "1"\nsource = { registry = "https://pypi.org/simple" }\n\n[[package]]'), "requirements.txt", "advice", "expected the versions of uv.lock; x differ"),
     (MODEL, swap("requirements.txt", "--", "-e .\n--"), "requirements.txt", "advice", "expected 'name==version', got '-e .'"),
-    (MODEL, swap("requirements.txt", "--", "--extra-index-url https://me:pw@x.example/simple\n--"), "requirements.txt", "advice", "requirements.txt: '--extra-index-url': expected no index but the one of whoever installs"),
-    (MODEL, swap("requirements.txt", "--", "-i=https://x.example/simple\n--"), "requirements.txt", "advice", "requirements.txt: '-i': expected no index but the one of whoever installs"),
-    (MODEL, lambda files: files.update({"uv.toml": b""}), "nothing unasked", "advice", "uv.toml: takes the place of 'tool.uv' of pyproject.toml, and may name another index"),
+    (MODEL, swap("requirements.txt", "--", "--extra-index-url https://me:pw@x.example/simple\n--"), "requirements.txt", "advice", "requirements.txt: '--extra-index-url': expected no index: whoever installs the package chooses it"),
+    (MODEL, swap("requirements.txt", "--", "-i=https://x.example/simple\n--"), "requirements.txt", "advice", "requirements.txt: '-i': expected no index: whoever installs the package chooses it"),
+    (MODEL, lambda files: files.update({"uv.toml": b""}), "nothing unasked", "advice", "uv.toml: overrides 'tool.uv' in pyproject.toml, and may name another index"),
     (MODEL, lambda files: files.update({"provider/Pip.conf": b""}), "nothing unasked", "advice", "provider/Pip.conf: may name another index"),
     (MODEL, lambda files: files.update({"sitecustomize.py": b""}), "nothing unasked", "advice", "sitecustomize.py: Python runs it by itself"),
     (MODEL, lambda files: files.update({"usercustomize.py": b""}), "nothing unasked", "advice", "usercustomize.py: Python runs it by itself"),
@@ -264,7 +264,7 @@ def test_entries_that_the_daemon_makes_a_file_of_are_told(read, found):
     link.create_system = 3
     (told,) = found(files, [(link, "main.py")])
     assert told[:2] == ("advice", "archive entries")
-    assert "'link.py' is a link, of which the daemon makes a file" in told[2]
+    assert "'link.py' is a link, which the daemon turns into a file" in told[2]
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")

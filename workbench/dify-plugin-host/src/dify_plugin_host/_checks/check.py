@@ -21,10 +21,7 @@ from .versions import check_versions
 
 
 # The file that each route installs from.
-_NEEDED: Mapping[Route, str] = {
-    "uv.lock": "pyproject.toml",
-    "requirements.txt": "requirements.txt",
-}
+_NEEDED: Mapping[Route, str] = {"uv.lock": "pyproject.toml", "requirements.txt": "requirements.txt"}
 
 
 def check_package(  # noqa: PLR0913 - a check has these settings

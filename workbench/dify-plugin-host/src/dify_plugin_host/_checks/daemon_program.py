@@ -9,7 +9,6 @@ Source: `cmd/commandline/run/run.go` and `internal/core/testutils/runtime.go` of
 
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from dify_plugin_host._errors import TargetError
@@ -23,21 +22,11 @@ _NO_ENVIRONMENT = ("initialize python environment error", "init environment for 
 _SHOWN_LETTERS = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """What a daemon says of a package.
-
-    Attributes:
-        version: The version of its command line.
-        problem: Why it refuses the package; None if it takes it.
-    """
-
-    version: str
-    problem: str | None
-
-
-def ask_daemon(program: Path, package: Path) -> Verdict:
+def ask_daemon(program: Path, package: Path) -> tuple[str, str | None]:
     """Have Dify's command line read and unpack a package.
+
+    Returns:
+        The version of the command line, and why its daemon refuses the package; None if it takes it.
 
     Raises:
         TargetError: If the program is not that command line, or one without `plugin run`.
@@ -66,9 +55,9 @@ def ask_daemon(program: Path, package: Path) -> Verdict:
     errors = [str(response.get("error")) for response in _read_responses(said)]
     if not errors:
         expected = "expected Dify's command line with the command 'plugin run'"
-        raise TargetError(str(program), f"{expected}; it said {said[:_SHOWN_LETTERS]!r}")
+        raise TargetError(str(program), f"{expected}; it printed {said[:_SHOWN_LETTERS]!r}")
     is_taken = any(text in errors[0] for text in _NO_ENVIRONMENT)
-    return Verdict(version=version, problem=None if is_taken else "; ".join(errors[0].splitlines()))
+    return version, None if is_taken else "; ".join(errors[0].splitlines())
 
 
 def _read_responses(said: str) -> Iterator[JsonObject]:

@@ -7,17 +7,11 @@ from typing import Any
 
 from dify_plugin_host._platform.agent_node import initialize_parameters
 from dify_plugin_host._platform.scripted_peer import MODEL_VALUE
-from dify_plugin_host._plugin.declarations import (
-    Strategy,
-    credential_fields,
-    model_providers,
-    strategies,
-    tool_providers,
-)
+from dify_plugin_host._plugin.declarations import Declarations, Strategy, credential_fields
 from dify_plugin_host._plugin.offers import offers, parts_of
 from dify_plugin_host._tools.tool_file import builtin_tools
+from dify_plugin_packager.declarations import PluginFolder
 from dify_plugin_packager.json_access import JsonObject, object_at, objects_at
-from dify_plugin_packager.plugin import PluginFolder
 
 from .samples import MODEL_CALLS, sample_credentials, sample_parameters
 
@@ -69,13 +63,14 @@ class MadeUpCalls:
 
     def __init__(self, plugin: PluginFolder, server: Mapping[str, str]) -> None:
         self._plugin = plugin
+        self._declared = Declarations(plugin)
         self._server = server
 
     def __iter__(self) -> Iterator[MadeUpCall]:
         """Iterate over a call of each thing that the plugin offers and for which one can be made up."""
         yield from self._models()
         yield from self._tools()
-        for strategy in strategies(self._plugin):
+        for strategy in self._declared.strategies:
             data = strategy_data(strategy)
             yield _call("agent_strategy", "invoke_agent_strategy", strategy.name, data)
         yield from self._endpoints()
@@ -84,7 +79,7 @@ class MadeUpCalls:
 
     def _models(self) -> Iterator[MadeUpCall]:
         credentials: dict[str, JsonObject] = {}
-        for provider in model_providers(self._plugin):
+        for provider in self._declared.model_providers:
             name = provider.name
             credentials[name] = self._credentials(provider.credential_fields)
             data = {"provider": name, "credentials": credentials[name]}
@@ -106,7 +101,7 @@ class MadeUpCalls:
                 yield from _answers(offer.model_type, data | {"credentials": dict(self._server)})
 
     def _tools(self) -> Iterator[MadeUpCall]:
-        for provider in tool_providers(self._plugin):
+        for provider in self._declared.tool_providers:
             credentials = self._credentials(provider.credential_fields)
             addressed = {"provider": provider.name, "credentials": credentials}
             if provider.credential_fields:
@@ -195,7 +190,7 @@ def strategy_data(strategy: Strategy) -> JsonObject:
 
 def takes(plugin: PluginFolder, credentials: Mapping[str, str]) -> bool:
     """Tell whether a plugin's first model provider has models, accepts these credentials and requires no others."""
-    provider = next(model_providers(plugin))
+    provider = Declarations(plugin).model_providers[0]
     schema = object_at(next(plugin.providers("models")), "provider_credential_schema")
     fields = objects_at(schema, "credential_form_schemas")
     required = {field.get("variable") for field in fields if field.get("required")}

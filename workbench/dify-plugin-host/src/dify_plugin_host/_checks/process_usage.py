@@ -2,7 +2,6 @@
 
 import contextlib
 import uuid
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import psutil
@@ -44,12 +43,18 @@ class MarkedProcesses:
 
     def find(self) -> list[psutil.Process]:
         """Return those that live."""
-        return list(self._iter())
+        found: list[psutil.Process] = []
+        for process in psutil.process_iter():
+            # Others' processes show nothing, and those that have ended have no environment any more.
+            with contextlib.suppress(psutil.Error):
+                if process.environ().get(_VARIABLE) == self._mark:
+                    found.append(process)
+        return found
 
     def measure(self) -> Usage:
         """Return their usage now."""
         cpu, threads, memory, handles, processes = 0.0, 0, 0, 0, 0
-        for process in self._iter():
+        for process in self.find():
             # It may have ended a moment ago.
             with contextlib.suppress(psutil.NoSuchProcess), process.oneshot():
                 cpu += sum(process.cpu_times()[:4])
@@ -64,10 +69,3 @@ class MarkedProcesses:
             handles=handles,
             processes=processes,
         )
-
-    def _iter(self) -> Iterator[psutil.Process]:
-        for process in psutil.process_iter():
-            # Others' processes show nothing, and those that have ended have no environment any more.
-            with contextlib.suppress(psutil.Error):
-                if process.environ().get(_VARIABLE) == self._mark:
-                    yield process

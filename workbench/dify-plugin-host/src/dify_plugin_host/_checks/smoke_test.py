@@ -20,9 +20,9 @@ from dify_plugin_host._platform.scripted_peer import ANSWER, answer_scripted
 from dify_plugin_host._plugin.declarations import Strategy
 from dify_plugin_host._process.plugin_process import PluginProcess
 from dify_plugin_host._settings import HostSettings
+from dify_plugin_packager.declarations import PluginFolder
 from dify_plugin_packager.json_access import JsonObject, object_at
 from dify_plugin_packager.packaging import run_program, search_path
-from dify_plugin_packager.plugin import PluginFolder
 from dify_plugin_packager.rules import Finding
 
 from . import load_with_sdk as program

@@ -27,8 +27,7 @@ from dify_plugin_host._platform.scripted_peer import answer_scripted
 from dify_plugin_host._process.connection import Notice
 from dify_plugin_host._process.plugin_process import require_object
 from dify_plugin_host._settings import HostSettings, PlatformRules
-from dify_plugin_packager.go_types import ANSWERS
-from dify_plugin_packager.plugin import PluginFolder
+from dify_plugin_packager.declarations import ANSWERS, PluginFolder
 
 from .made_up_calls import MadeUpCall, MadeUpCalls
 from .process_usage import MarkedProcesses, Usage

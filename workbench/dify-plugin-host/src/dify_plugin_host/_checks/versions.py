@@ -67,11 +67,11 @@ def _check_sdk(archive: Archive, rules: PackageRules, version: Version) -> Check
         archive.extract(folder)
         problems = find_load_problems(folder, python=_install_sdk(version))
     if problems is None:
-        raise TargetError(f"sdk:{version}", "it has no loader of declarations that is known")
+        raise TargetError(f"sdk:{version}", "its loader of declarations is not known")
     found = list(findings("broken", problems))
     asked = read_sdk(rules.contents)
     if asked and not asked.specifier.contains(version, prereleases=True):
-        text = f"{asked.file}: 'dify-plugin': allows {asked.specifier}, not {version}, so no installation takes it"
+        text = f"{asked.file}: 'dify-plugin': allows {asked.specifier}, not {version}, so it is never installed"
         found.append(Finding("advice", text))
     return _result(f"plugin SDK {version}", findings=tuple(found))
 
@@ -92,6 +92,6 @@ def _install_sdk(version: Version) -> Path:
 
 
 def _check_daemon(package: Path, program: Path) -> CheckResult:
-    verdict = ask_daemon(program, package)
-    found = () if verdict.problem is None else (Finding("refused", verdict.problem),)
-    return _result(f"plugin daemon {verdict.version}", findings=found, note=f"by {program.name}")
+    version, problem = ask_daemon(program, package)
+    found = () if problem is None else (Finding("refused", problem),)
+    return _result(f"plugin daemon {version}", findings=found, note=f"by {program.name}")

@@ -5,7 +5,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -17,19 +17,19 @@ from dify_plugin_host._errors import (
     PluginStartError,
     UnknownNameError,
 )
-from dify_plugin_host._platform.model_server import (
-    ModelServer,
-    named_server,
-    open_simulator,
-    without_server,
-)
+from dify_plugin_host._platform.model_server import ModelServer, open_wanted, without_server
 from dify_plugin_host._platform.plugin_host import PluginHost
-from dify_plugin_host._plugin.declarations import Declarations, ModelProvider, ToolProvider
+from dify_plugin_host._plugin.declarations import (
+    Declarations,
+    ModelProvider,
+    ToolProvider,
+    without_credentials,
+)
 from dify_plugin_host._process.connection import Notice
 from dify_plugin_host._process.debugger import Debugger
 from dify_plugin_host._process.session import CallOrigin
 from dify_plugin_host._settings import HostSettings
-from dify_plugin_packager.plugin import PluginFolder
+from dify_plugin_packager.declarations import PluginFolder
 from stream_text import KnownSecrets
 from stream_text.signals import cancelled_by_signals
 
@@ -90,11 +90,7 @@ def open_call(
     Raises:
         PluginHostError: If the call cannot be made.
     """
-    with contextlib.ExitStack() as stack:
-        if options.simulator:
-            server = stack.enter_context(open_simulator(os.environ))
-        else:
-            server = named_server(os.environ)
+    with open_wanted(os.environ, simulator=options.simulator) as server:
         yield Call(options, server, out=out, debugger=debugger)
 
 
@@ -133,7 +129,7 @@ class Call:
         shared: Mapping[str, str] = server.credentials if server else {}
         self._credentials = _credentials(self._provider, shared)
         others = [_open(path) for path in options.beside or ()]
-        providers = [one for each in (folder, *others) for one in _providers(each)]
+        providers = [one for each in (folder, *others) for one in Declarations(each).providers]
         sent = {one.long_name: one.credentials_in(os.environ) for one in providers}
         # Where the environment has none, those of the host are sent.
         self._origin = CallOrigin(
@@ -148,7 +144,7 @@ class Call:
             credentials=self._credentials if is_model else shared,
             tools=python_tools(options.tools),
             settings=_settings(os.environ),
-            environment=_plugin_environment(providers),
+            environment=without_credentials(without_server(os.environ), providers),
             on_notice=self._take_notice,
             debugger=debugger,
         )
@@ -202,7 +198,7 @@ class Call:
 
     def _find_provider(self, folder: PluginFolder) -> ModelProvider | ToolProvider | None:
         """Return the provider whose credentials the call needs; None for a strategy."""
-        providers = _providers(folder)
+        providers = Declarations(folder).providers
         if self._target and self._target.kind == "agent_strategies":
             if self._options.validate:
                 raise ParameterError(
@@ -250,15 +246,3 @@ def _credentials(
         text = f"expected {', '.join(missing)} in the environment, the credentials of provider {provider.name!r}"
         raise CredentialsMissingError(text)
     return given
-
-
-def _providers(folder: PluginFolder) -> tuple[ModelProvider | ToolProvider, ...]:
-    declared = Declarations(folder)
-    return (*declared.tool_providers, *declared.model_providers)
-
-
-def _plugin_environment(providers: Iterable[ModelProvider | ToolProvider]) -> dict[str, str]:
-    """Return the environment of the plugins, without the variables that hold their credentials."""
-    hidden = {name for one in providers for name in one.credential_variables.values()}
-    rest = without_server(os.environ)
-    return {name: value for name, value in rest.items() if name not in hidden}

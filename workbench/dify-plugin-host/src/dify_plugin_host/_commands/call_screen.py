@@ -7,7 +7,7 @@ from dify_plugin_packager.json_access import JsonObject, object_at
 from stream_text import KnownSecrets, SecretFilter
 
 from .files import Files
-from .screen import printable
+from .screen import file_line, printable
 
 
 class CallScreen:
@@ -42,9 +42,7 @@ class CallScreen:
                 self._piece(self._text.feed(str(content.get("text") or "")))
                 return
             case _ if file:
-                size = f"{file.mime_type}, {len(file.content)} bytes"
-                saved = f"saved as {path}" if path else "--save-files DIR saves it"
-                shown = f"[file] {file.name} ({size}): {saved}"
+                shown = file_line(file.name, file.mime_type, len(file.content), path)
             case "json":
                 shown = json.dumps(content.get("json_object"), ensure_ascii=False, indent=2)
             case "variable":

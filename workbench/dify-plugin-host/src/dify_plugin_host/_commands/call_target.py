@@ -18,8 +18,8 @@ from dify_plugin_host._platform.tool_node import ToolRequest
 from dify_plugin_host._plugin.declarations import Declarations
 from dify_plugin_host._plugin.offers import Offer, offers
 from dify_plugin_host._process.session import BackwardsRequest, CallOrigin
+from dify_plugin_packager.declarations import PluginFolder, PluginKind
 from dify_plugin_packager.json_access import JsonObject, is_list, is_object, objects_at
-from dify_plugin_packager.plugin import PluginFolder, PluginKind
 
 from .arguments import cast_argument, cast_by_rules
 from .direct import ask_model
@@ -225,10 +225,7 @@ async def _llm_request(
 
 
 async def _call_model(
-    host: PluginHost,
-    target: Target,
-    arguments: Mapping[str, Any],
-    credentials: Mapping[str, str],
+    host: PluginHost, target: Target, arguments: Mapping[str, Any], credentials: Mapping[str, str]
 ) -> AsyncGenerator[JsonObject]:
     fields = dict(one.split(":") for one in _MODEL_ARGUMENTS.get(target.model_type, ()))
     for name in arguments:

@@ -25,14 +25,14 @@ from dify_plugin_host._platform.agent_node import AgentRequest, find_file_parame
 from dify_plugin_host._platform.model_server import ModelServer, open_server
 from dify_plugin_host._platform.plugin_host import PluginHost
 from dify_plugin_host._platform.recorded import RecordedAnswers
-from dify_plugin_host._plugin.declarations import model_providers, tool_providers
+from dify_plugin_host._plugin.declarations import Declarations, ModelProvider, without_credentials
 from dify_plugin_host._plugin.source import PluginSource
 from dify_plugin_host._process.connection import Notice
 from dify_plugin_host._process.session import CallOrigin
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_packager.commands import find_plugins_folder
+from dify_plugin_packager.declarations import PluginFolder, PluginKind
 from dify_plugin_packager.json_access import JsonObject
-from dify_plugin_packager.plugin import PluginFolder, PluginKind
 from stream_text.signals import cancelled_by_signals
 
 from .direct import ask_model
@@ -114,12 +114,19 @@ def _open_chat(
     files = read_files(options.file or ())
     settings = with_file_settings(HostSettings(), os.environ)
     plugins = _plugins(options)
+    folders = [one if isinstance(one, PluginFolder) else one.folder for one in plugins]
+    providers = [provider for folder in folders for provider in Declarations(folder).providers]
     with open_server(os.environ) as server:
+        credentials = dict(server.credentials)
+        for provider in providers:
+            if isinstance(provider, ModelProvider):
+                credentials |= provider.credentials_in(os.environ)
+        environment = without_credentials(server.environment, providers)
         open_host = functools.partial(
             PluginHost,
             *plugins,
-            credentials={**server.credentials, **_model_credentials(plugins)},
-            environment={**_environment(server, plugins), **_log_setting(options, controls, about)},
+            credentials=credentials,
+            environment={**environment, **_log_setting(options, controls, about)},
             tools=tools,
             settings=settings,
             answers=recorded.find if recorded else None,
@@ -161,27 +168,6 @@ def _plugins(options: ChatOptions) -> list[PluginFolder | PluginSource]:
             found = install_packages(folder, settings=settings)
     chosen = choose_plugins(folder, found, kinds)
     return [source if options.reload else source.folder for source in chosen]
-
-
-def _environment(
-    server: ModelServer, plugins: Sequence[PluginFolder | PluginSource]
-) -> dict[str, str]:
-    """Return the environment of the plugins, without the variables that hold credentials of tools."""
-    folders = (one if isinstance(one, PluginFolder) else one.folder for one in plugins)
-    providers = (
-        one for folder in folders for one in (*tool_providers(folder), *model_providers(folder))
-    )
-    hidden = {name for provider in providers for name in provider.credential_variables.values()}
-    return {name: value for name, value in server.environment.items() if name not in hidden}
-
-
-def _model_credentials(plugins: Sequence[PluginFolder | PluginSource]) -> dict[str, str]:
-    """Return the credentials of the model plugins that the environment holds under their own names."""
-    folders = (one if isinstance(one, PluginFolder) else one.folder for one in plugins)
-    providers = (provider for folder in folders for provider in model_providers(folder))
-    return {
-        name: value for one in providers for name, value in one.credentials_in(os.environ).items()
-    }
 
 
 def _json_lines(out: TextIO) -> Show:

@@ -16,7 +16,7 @@ from dify_plugin_host._process.connection import Notice
 from dify_plugin_host._process.debugger import Debugger, without_sdk_limit
 from dify_plugin_host._process.dify_relay import DaemonAddress, DifyRelay, debugged_author
 from dify_plugin_host._settings import HostSettings
-from dify_plugin_packager.plugin import PluginFolder
+from dify_plugin_packager.declarations import PluginFolder
 from stream_text import LineSplitter, redact_text
 from stream_text.signals import cancelled_by_signals
 
@@ -62,7 +62,7 @@ def _steps(folder: PluginFolder, daemon: DaemonAddress) -> str:
     )
     steps.append(f"choose it in the node or the app instead of {installed}")
     lines = [
-        f"debugging in the Dify at {daemon} as {debugged_author(folder.author)}/{folder.name}, with '(debug)' behind its labels",
+        f"debugging in the Dify at {daemon} as {debugged_author(folder.author)}/{folder.name}, with '(debug)' after its labels",
         f"{installed} stays there unchanged and keeps answering. In Dify, under Integrations (before 1.15: Plugins):",
         *(f"  {number}. {step}" for number, step in enumerate(steps, 1)),
         "Ctrl-C ends it: then it is gone from Dify, and whatever has chosen it has to choose the other one again.",

@@ -100,7 +100,7 @@ def runs(options: RunsOptions) -> None:
 
 @add_command(app)
 def view(options: ViewOptions) -> None:
-    """Show logged runs on a page of this machine until interrupted.
+    """Show logged runs on a local page until interrupted.
 
     Prints the page's address, which contains a key. From the page a run can be run again, with the plugins and tools of this folder. The model
     is the one of a chat: the server that OPENAI_API_KEY or OPENAI_BASE_URL names, else the simulator.
@@ -202,7 +202,7 @@ def call(options: CallOptions) -> None:
 
 @add_command(app)
 def new(options: NewOptions) -> None:
-    """Begin a plugin that works.
+    """Create a plugin that works.
 
     Writes a folder with the plugin, its tests, its documents and a workflow for GitHub, and prints what to do next.
     """

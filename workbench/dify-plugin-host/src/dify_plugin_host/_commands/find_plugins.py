@@ -9,8 +9,8 @@ from rich.console import Console
 from dify_plugin_host._plugin.source import FolderSource, PluginSource
 from dify_plugin_host.installation import InstallSettings, PackageSource
 from dify_plugin_packager import PluginFolderError
+from dify_plugin_packager.declarations import PluginKind
 from dify_plugin_packager.packaging import VersionOrder, read_identity
-from dify_plugin_packager.plugin import PluginKind
 
 
 _NAMES: dict[PluginKind, str] = {

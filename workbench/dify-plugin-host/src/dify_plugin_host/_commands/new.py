@@ -43,7 +43,7 @@ def run_new(options: NewOptions, out: TextIO) -> None:
         raise typer.BadParameter(problem, param_hint="--author")
     files = write_plugin(folder, kind=options.kind, name=folder.name, author=author)
     out.write(
-        f"{options.name}: {len(files)} files, by {author}. CONTRIBUTING.md says what is yours to change. Next:\n"
+        f"{options.name}: {len(files)} files, by {author}. CONTRIBUTING.md lists what to change. Next:\n"
         f"  cd {shell_path(options.name)}\n"
         "  uv sync                          installs the plugin SDK\n"
         "  pytest                           starts the plugin and calls it\n"

@@ -27,8 +27,7 @@ _InstallAsDaemon = Annotated[
     ),
 ]
 _Reload = Annotated[
-    bool,
-    typer.Option(help="Start a plugin again, between calls, once its files have changed."),
+    bool, typer.Option(help="Restart a plugin between calls once its files have changed.")
 ]
 _Port = Annotated[int, typer.Option(min=0, max=65535)]
 _ARGUMENT, _FROM_0, _FROM_1 = typer.Argument(), typer.Option(min=0), typer.Option(min=1)
@@ -63,11 +62,11 @@ class ChatOptions:
     """A question, and the choice of what answers it.
 
     Attributes:
-        question: The question. With --reload it may be left out: then each line of stdin is one.
+        question: The question. Optional with --reload: then each line of stdin is one.
         strategy: The agent strategy's name; a wrong one lists all.
         model: The model's name.
         effort: The model's reasoning effort, such as low.
-        max_iterations: How often a run may call the model (rounds).
+        max_iterations: How many times a run may call the model (rounds).
         allowed_tools: A tool that the run may call; can be given several times.
         answer_schema: The JSON schema that the answer has to match, as JSON.
         approval_rules: The calls that need your approval, as JSON; each further line of stdin is a reply.
@@ -79,8 +78,8 @@ class ChatOptions:
         max_seconds: How many seconds a run may take.
         max_tool_calls: How many tool calls a run may make.
         instruction: The agent's instruction.
-        hide_thoughts: Show no thoughts.
-        file: A file that goes with the question; can be given several times.
+        hide_thoughts: Hide the model's thoughts.
+        file: A file to send with the question; can be given several times.
         save_files: A folder to save the files of the answer to.
         run_log: A folder to write each run to, as JSON lines.
         view: Show the run on a page as it happens, and log it; the page stays.
@@ -171,8 +170,8 @@ class CheckOptions:
             command line, for the daemon that it was built with. Can be given several times.
         report: Where to write a graded report: a file that ends with .json or .html. Can be given several times.
         soak: Run the installed plugin for a minute as well, idle and called: its CPU time, threads, memory and open files.
-        soak_seconds: With --soak: about how many seconds it takes at most.
-        soak_calls: With --soak: how many calls are made at most.
+        soak_seconds: With --soak: roughly how many seconds it may take.
+        soak_calls: With --soak: how many calls it may make.
     """
 
     file: Annotated[Path | None, _ARGUMENT] = None
@@ -199,7 +198,7 @@ class ServeOptions:
         api_key: The key that callers must send; DIFY_HOST_API_KEY or a random one by default.
         tenant: The id of the only tenant that has the plugins, a UUID; by default any tenant has them.
         simulator: Run a simulated model server, which needs no key, and show its credentials.
-        as_daemon: Behave exactly like the daemon, even where this host is kinder, such as when a plugin dies.
+        as_daemon: Behave exactly like the daemon, even where this host is more lenient, such as when a plugin dies.
         verbose: Show everything that plugins log or write to stderr.
     """
 
@@ -225,10 +224,10 @@ class CallOptions:
 
     Attributes:
         plugin: The plugin's folder or package.
-        name: The tool, model or strategy; without it, what can be called is listed.
-        arguments: Its parameters: name=text, name:=JSON or name=@FILE; one that is given several times is a list.
+        name: The tool, model or strategy; without it, everything that can be called is listed.
+        arguments: Its parameters: name=text, name:=JSON or name=@FILE; one given several times becomes a list.
         validate: Check the credentials of the provider, or of the model, instead.
-        provider: The provider, where several have that name.
+        provider: The provider, if several offer that name.
         model_type: The type of a model that users name, such as text-embedding.
         beside: A plugin whose models and tools it may call back; can be given several times.
         simulator: Run a simulated model server, which needs no key, for models.
@@ -253,7 +252,7 @@ class CallOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewOptions:
-    """A plugin to begin.
+    """A plugin to create.
 
     Attributes:
         name: The folder to make; its name becomes the plugin's name.

@@ -26,7 +26,14 @@ _RESULT_KEYS = ("tool_response", "response", "result", "observation", "output", 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunStarted:
+class RunEvent:
+    """Something that happens in a run; `event` is its name in JSON."""
+
+    event: ClassVar[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStarted(RunEvent):
     """The start of a run; without a strategy only the model is asked."""
 
     event: ClassVar[str] = "start"
@@ -38,7 +45,7 @@ class RunStarted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RoundStarted:
+class RoundStarted(RunEvent):
     """The start of a round: one call of the model and the tools that it asks for."""
 
     event: ClassVar[str] = "round"
@@ -46,7 +53,7 @@ class RoundStarted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ThoughtPiece:
+class ThoughtPiece(RunEvent):
     """A piece of the model's thoughts."""
 
     event: ClassVar[str] = "thought"
@@ -54,7 +61,7 @@ class ThoughtPiece:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TextPiece:
+class TextPiece(RunEvent):
     """A piece of the model's text to the user."""
 
     event: ClassVar[str] = "text"
@@ -62,7 +69,7 @@ class TextPiece:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCalled:
+class ToolCalled(RunEvent):
     """A call of a tool."""
 
     event: ClassVar[str] = "tool_call"
@@ -72,7 +79,7 @@ class ToolCalled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolAnswered:
+class ToolAnswered(RunEvent):
     """The result of a tool, or its failure."""
 
     event: ClassVar[str] = "tool_result"
@@ -83,7 +90,7 @@ class ToolAnswered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BudgetUsed:
+class BudgetUsed(RunEvent):
     """The use of a budget by the end of a round."""
 
     event: ClassVar[str] = "budget"
@@ -93,7 +100,7 @@ class BudgetUsed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileGiven:
+class FileGiven(RunEvent):
     """A file from the strategy; `path` is where it was saved, None if it was not."""
 
     event: ClassVar[str] = "file"
@@ -104,7 +111,7 @@ class FileGiven:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OtherMessage:
+class OtherMessage(RunEvent):
     """A link or anything else from the strategy that is neither text nor a file."""
 
     event: ClassVar[str] = "message"
@@ -113,7 +120,7 @@ class OtherMessage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoticeGiven:
+class NoticeGiven(RunEvent):
     """A plugin's message outside of the run."""
 
     event: ClassVar[str] = "notice"
@@ -123,7 +130,7 @@ class NoticeGiven:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunFinished:
+class RunFinished(RunEvent):
     """The end of a run with an answer; `total_price` is a decimal number as text."""
 
     event: ClassVar[str] = "finish"
@@ -137,27 +144,11 @@ class RunFinished:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunFailed:
+class RunFailed(RunEvent):
     """The end of a run that could not begin or has failed."""
 
     event: ClassVar[str] = "error"
     message: str
-
-
-type RunEvent = (
-    RunStarted
-    | RoundStarted
-    | ThoughtPiece
-    | TextPiece
-    | ToolCalled
-    | ToolAnswered
-    | BudgetUsed
-    | FileGiven
-    | OtherMessage
-    | NoticeGiven
-    | RunFinished
-    | RunFailed
-)
 
 
 @dataclass(slots=True, kw_only=True)

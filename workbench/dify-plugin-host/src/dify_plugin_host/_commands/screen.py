@@ -18,7 +18,6 @@ from .progress import (
     OtherMessage,
     RoundStarted,
     RunEvent,
-    RunFailed,
     RunFinished,
     RunStarted,
     TextPiece,
@@ -58,7 +57,10 @@ class Screen:
             case ToolCalled() | ToolAnswered():
                 self._show_tool(event)
             case FileGiven():
-                self._line(_file(event), style="magenta")
+                self._line(
+                    file_line(event.name, event.mime_type, event.size_bytes, event.path),
+                    style="magenta",
+                )
             case BudgetUsed():
                 self._line(f"{event.name}: {event.used} of {event.maximum} used", style="dim")
             case OtherMessage():
@@ -86,7 +88,7 @@ class Screen:
         else:
             self._line(f"✗ {event.name}: {_short(event.result)}", style="red")
 
-    def _show_run(self, event: RunStarted | RoundStarted | RunFinished | RunFailed) -> None:
+    def _show_run(self, event: RunEvent) -> None:
         match event:
             case RunStarted():
                 title = f"{event.strategy} with {event.model}" if event.strategy else event.model
@@ -100,7 +102,7 @@ class Screen:
             case RunFinished():
                 self._line(f"\n{_summary(event)}", style="bold")
             case _:
-                self._end_line()  # The reason goes to stderr.
+                self._end_line()  # The run has failed; the reason goes to stderr.
 
     def _piece(self, text: str) -> None:
         """Print a piece of a line; blank lines at the beginning of a thought or an answer are left out."""
@@ -141,11 +143,6 @@ def _short(value: Any) -> str:
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
 
 
-def _file(event: FileGiven) -> str:
-    saved = f"saved as {event.path}" if event.path else "--save-files DIR saves it"
-    return f"[file] {event.name} ({event.mime_type}, {event.size_bytes} bytes): {saved}"
-
-
 def _summary(event: RunFinished) -> str:
     rounds = f"{event.rounds} round{'' if event.rounds == 1 else 's'}"
     cost = f"{event.total_price} {event.currency}"
@@ -158,6 +155,12 @@ def _summary(event: RunFinished) -> str:
 def is_quiet(notice: Notice) -> bool:
     """Tell whether a notice is shown only with `--verbose`."""
     return notice.kind in {"log", "stderr"} and notice.level in _QUIET_LEVELS
+
+
+def file_line(name: str, mime_type: str, size_bytes: int, path: Path | str | None) -> str:
+    """Return the line about a file of an answer, with the path that it was saved to, if any."""
+    saved = f"saved as {path}" if path else "--save-files DIR saves it"
+    return f"[file] {name} ({mime_type}, {size_bytes} bytes): {saved}"
 
 
 def shell_path(path: Path) -> str:

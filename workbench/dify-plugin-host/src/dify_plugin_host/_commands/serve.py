@@ -1,27 +1,21 @@
 """The command `dify-host serve`: plugins behind the plugin daemon's dispatch API, until interrupted."""
 
 import asyncio
-import contextlib
 import os
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TextIO
 
 from rich.console import Console
 
 from dify_plugin_host._daemon.server import DaemonServer
-from dify_plugin_host._platform.model_server import (
-    ModelServer,
-    named_server,
-    open_simulator,
-    without_server,
-)
+from dify_plugin_host._platform.model_server import open_wanted, without_server
 from dify_plugin_host._plugin.source import FolderSource, PluginSource
 from dify_plugin_host._process.debugger import Debugger
 from dify_plugin_host._settings import HostSettings, PlatformRules
 from dify_plugin_packager import PluginFolderError
 from dify_plugin_packager.commands import find_folders
-from dify_plugin_packager.plugin import PluginFolder
+from dify_plugin_packager.declarations import PluginFolder
 from stream_text.signals import cancelled_by_signals
 
 from .find_plugins import install_packages, install_settings, open_source, read_plugins
@@ -46,7 +40,8 @@ def run_serve(options: ServeOptions, *, out: TextIO, debugger: Debugger | None =
     reporter = Reporter(out, as_json=options.as_json, verbose=options.verbose)
     # The key is between the server and its callers; the plugins do not get it.
     environment = {name: value for name, value in os.environ.items() if name != API_KEY}
-    with _model_server(options, environment) as models:
+    # For the models that plugins call back without credentials from the caller.
+    with open_wanted(environment, simulator=options.simulator) as models:
         server = DaemonServer(
             *_plugins(options),
             port=options.port,
@@ -94,23 +89,10 @@ def _settings(options: ServeOptions, environment: Mapping[str, str]) -> HostSett
     return with_daemon_limits(settings, environment)
 
 
-@contextlib.contextmanager
-def _model_server(
-    options: ServeOptions, environment: Mapping[str, str]
-) -> Generator[ModelServer | None]:
-    """Open the server for the models that plugins call back without credentials from the caller."""
-    if options.simulator:
-        with open_simulator(environment) as server:
-            yield server
-    else:
-        yield named_server(environment)
-
-
 def _plugins(options: ServeOptions) -> list[PluginFolder | PluginSource]:
     """Return the plugins that the options name, each once; those of the `plugins` folder if they name none."""
     installing = install_settings(
-        requirements=options.requirements,
-        is_bare=options.install_as_daemon or options.as_daemon,
+        requirements=options.requirements, is_bare=options.install_as_daemon or options.as_daemon
     )
     found = [open_source(path, installing) for path in options.sources or ()]
     if options.plugins:

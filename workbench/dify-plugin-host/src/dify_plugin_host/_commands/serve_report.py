@@ -53,11 +53,7 @@ class Reporter:
         self._verbose = verbose
 
     def report_ready(
-        self,
-        server: DaemonServer,
-        *,
-        api_key: str | None,
-        simulator: Mapping[str, str] | None,
+        self, server: DaemonServer, *, api_key: str | None, simulator: Mapping[str, str] | None
     ) -> None:
         """Print the server's address and its plugins.
 

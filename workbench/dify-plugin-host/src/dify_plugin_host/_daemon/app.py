@@ -18,8 +18,8 @@ from starlette.types import Send
 from dify_plugin_host._errors import PluginHostError
 from dify_plugin_host._platform.plugin_host import PluginHost
 from dify_plugin_host._process.plugin_process import PluginProcess
-from dify_plugin_packager.go_types import (
-    ASSET_PATH,
+from dify_plugin_packager.declarations import (
+    TYPES,
     ShapeError,
     Struct,
     dump_json,
@@ -138,7 +138,7 @@ class DaemonApp:
 
     async def _extract_asset(self, request: Request) -> Response:
         self._validate_key(request)
-        return _bytes(await self._management.extract(_read_query(ASSET_PATH, request)))
+        return _bytes(await self._management.extract(_read_query(TYPES["_.AssetPath"], request)))
 
     def _find(self, tenant_id: str, plugin_id: str) -> PluginProcess:
         if not plugin_id:

@@ -16,7 +16,7 @@ from dify_plugin_host._platform.rules import answer_decoder, without_opaque_body
 from dify_plugin_host._process.plugin_process import PluginProcess
 from dify_plugin_host._process.session import CallOrigin
 from dify_plugin_host._settings import PlatformRules
-from dify_plugin_packager.go_types import REQUESTS, parse_first_json, read_request
+from dify_plugin_packager.declarations import REQUESTS, parse_first_json, read_request
 from dify_plugin_packager.json_access import JsonObject, is_object, object_at
 
 
@@ -142,7 +142,4 @@ def _split_context(
         return context, credentials
     rest = {name: value for name, value in by_provider.items() if name not in known}
     shown = {name: value for name, value in given.items() if name != _CREDENTIALS}
-    return {
-        **context,
-        "credentials": {**shown, _CREDENTIALS: rest} if rest else shown,
-    }, credentials
+    return {**context, "credentials": {**shown, _CREDENTIALS: rest} if rest else shown}, credentials

@@ -4,7 +4,8 @@ Source: `internal/types/exception`, `internal/core/io_tunnel/generic.go` and `in
 langgenius/dify-plugin-daemon at bdb5642a, read 2026-11.
 """
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any
 
 from dify_plugin_host._errors import (
     InvokeTimeoutError,
@@ -12,20 +13,11 @@ from dify_plugin_host._errors import (
     PluginInvokeError,
     StreamRejectedError,
 )
-from dify_plugin_packager.go_types import dump_json
+from dify_plugin_packager.declarations import dump_json
 from dify_plugin_packager.json_access import JsonObject
 
 
-type FailureType = Literal[
-    "PluginDaemonBadRequestError",
-    "PluginDaemonInternalServerError",
-    "PluginDaemonNotFoundError",
-    "PluginDaemonUnauthorizedError",
-    "PluginInvokeError",
-    "PluginNotFoundError",
-]
-
-_CODES: dict[FailureType, int] = {
+_CODES: Mapping[str, int] = {
     "PluginDaemonBadRequestError": -400,
     "PluginDaemonInternalServerError": -500,
     "PluginDaemonNotFoundError": -404,
@@ -38,9 +30,9 @@ _CODES: dict[FailureType, int] = {
 class RefusalError(PluginHostError):
     """A refusal of a request, with the daemon's reason and the status of its answer."""
 
-    def __init__(self, error_type: FailureType, message: str, *, status: int = 200) -> None:
+    def __init__(self, error_type: str, message: str, *, status: int = 200) -> None:
         super().__init__(message)
-        self.error_type: FailureType = error_type
+        self.error_type = error_type
         self.status = status
 
 
@@ -49,7 +41,7 @@ def success(data: Any) -> JsonObject:
     return {"code": 0, "message": "success", "data": data}
 
 
-def failure(error_type: FailureType, message: str) -> JsonObject:
+def failure(error_type: str, message: str) -> JsonObject:
     """Build the envelope of a failure, with the JSON text of the error in `message`."""
     error = {"message": message, "error_type": error_type, "args": None}
     return {"code": _CODES[error_type], "message": dump_json(error), "data": None}

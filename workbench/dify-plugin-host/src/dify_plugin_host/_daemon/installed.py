@@ -10,9 +10,13 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 
 from dify_plugin_host._plugin.declarations import provider_contents
-from dify_plugin_packager.go_types import TYPES, read_declaration
+from dify_plugin_packager.declarations import (
+    TYPES,
+    PluginFolder,
+    build_identifier,
+    read_declaration,
+)
 from dify_plugin_packager.json_access import JsonObject, object_at, objects_at
-from dify_plugin_packager.plugin import PluginFolder, build_identifier
 
 from .envelope import RefusalError
 

@@ -9,22 +9,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dify_plugin_host._platform.plugin_host import PluginHost
-from dify_plugin_packager.go_types import (
-    CATEGORY,
-    CATEGORY_PAGE,
-    DEPENDENCIES,
-    IDENTIFIER,
-    NOTHING,
-    PAGE,
-    PLUGIN_IDS,
-    PROVIDER,
-    README,
-    TOOL_PROVIDERS,
-    Struct,
-)
+from dify_plugin_packager.declarations import TYPES, Struct
 from dify_plugin_packager.json_access import JsonObject
 
-from .envelope import FailureType, RefusalError
+from .envelope import RefusalError
 from .installed import CATEGORIES, InstalledPlugin
 from .tenants import Tenants
 
@@ -40,17 +28,15 @@ _LISTS = {
 _SINGLES = ("agent_strategy", "datasource", "tool", "trigger")
 _OF_CATEGORY, _IDS, _BINDINGS = "{category}/list", "installation/ids", "models/bindings"
 # What Dify asks since daemon 0.6.10, with the type of the query.
-_NEWER: Mapping[str, Struct] = {_OF_CATEGORY: CATEGORY_PAGE, _IDS: CATEGORY, _BINDINGS: NOTHING}
-_BOUND = (
-    "plugin_id",
-    "plugin_unique_identifier",
-    "runtime_type",
-    "source",
-    "version",
-)
+_NEWER: Mapping[str, Struct] = {
+    _OF_CATEGORY: TYPES["controllers.listPluginsByCategoryRequest"],
+    _IDS: TYPES["controllers.listInstalledPluginIDsRequest"],
+    _BINDINGS: TYPES["_.Nothing"],
+}
+_BOUND = ("plugin_id", "plugin_unique_identifier", "runtime_type", "source", "version")
 _NO_PACKAGE = "plugin package not found, please upload it firstly"
 # What is told of a package that is not there, whoever asks.
-_UNKNOWN: Mapping[str, tuple[FailureType, str]] = {
+_UNKNOWN: Mapping[str, tuple[str, str]] = {
     "decode/from_identifier": ("PluginDaemonBadRequestError", _NO_PACKAGE),
     "fetch/manifest": ("PluginDaemonBadRequestError", "plugin not found"),
     "fetch/readme": (
@@ -60,18 +46,20 @@ _UNKNOWN: Mapping[str, tuple[FailureType, str]] = {
 }
 
 QUERIES: Mapping[str, Struct] = {
-    **dict.fromkeys((*_LISTS, "list"), PAGE),
-    **dict.fromkeys(_SINGLES, PROVIDER),
-    **dict.fromkeys(("decode/from_identifier", "fetch/identifier", "fetch/manifest"), IDENTIFIER),
-    "fetch/readme": README,
+    **dict.fromkeys((*_LISTS, "list"), TYPES["_.Page"]),
+    **dict.fromkeys(_SINGLES, TYPES["_.Provider"]),
+    "decode/from_identifier": TYPES["_.Identifier"],
+    "fetch/identifier": TYPES["_.Identifier"],
+    "fetch/manifest": TYPES["_.Identifier"],
+    "fetch/readme": TYPES["_.Readme"],
     **_NEWER,
 }
 """The paths below `/plugin/{tenant}/management/` that are asked by GET, with the type of the query."""
 
 BODIES: Mapping[str, Struct] = {
-    "installation/fetch/batch": PLUGIN_IDS,
-    "installation/missing": DEPENDENCIES,
-    "tools/check_existence": TOOL_PROVIDERS,
+    "installation/fetch/batch": TYPES["_.PluginIDs"],
+    "installation/missing": TYPES["_.Dependencies"],
+    "tools/check_existence": TYPES["_.ToolProviders"],
 }
 """Those that are asked by POST, with the type of the body."""
 

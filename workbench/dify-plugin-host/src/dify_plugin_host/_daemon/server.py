@@ -17,7 +17,7 @@ from dify_plugin_host._running import Running
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_host._tools.tool import PythonTool
 from dify_plugin_packager import PluginFolderError
-from dify_plugin_packager.plugin import PluginFolder
+from dify_plugin_packager.declarations import PluginFolder
 
 from .tenants import Tenants
 

@@ -99,7 +99,7 @@ class LocalFile:
             )
             raise FileInputError(str(path), problem)
         if not content:
-            raise FileInputError(str(path), "expected a file with something in it")
+            raise FileInputError(str(path), "expected a file that is not empty")
         return found
 
     @property

@@ -11,12 +11,10 @@ from typing import Any
 from dify_plugin_host._errors import FileInputError, UnknownNameError
 from dify_plugin_host._files.local_file import LocalFile
 from dify_plugin_host._files.parameters import cast_files, file_parameter
-from dify_plugin_host._plugin.declarations import ModelProvider, Strategy
+from dify_plugin_host._plugin.declarations import Strategy
 from dify_plugin_host._process.session import CallOrigin
-from dify_plugin_packager.json_access import JsonObject, list_at, object_at, objects_at
-from dify_plugin_packager.plugin import initialize_parameter
-
-from .rules import agent_features
+from dify_plugin_packager.declarations import initialize_parameter
+from dify_plugin_packager.json_access import JsonObject, list_at, objects_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,36 +65,6 @@ class StrategyRequest:
     origin: CallOrigin = field(default_factory=CallOrigin)
 
 
-def build_model_value(
-    provider: ModelProvider,
-    schema: JsonObject,
-    *,
-    completion_params: Mapping[str, Any],
-    history: Sequence[JsonObject],
-    filter_features: bool,
-) -> JsonObject:
-    """Build the value of a model-selector parameter.
-
-    Args:
-        provider: The model's provider.
-        schema: The model's schema, as its plugin gave it.
-        completion_params: The user's parameters for the model.
-        history: The prompt messages of earlier turns.
-        filter_features: Whether to hide the features that the agent node hides.
-    """
-    features = list_at(schema, "features")
-    entity = {**schema, "features": agent_features(features) if filter_features else features}
-    return {
-        "provider": provider.long_name,
-        "model": schema["model"],
-        "model_type": "llm",
-        "mode": object_at(schema, "model_properties").get("mode") or "chat",
-        "completion_params": dict(completion_params),
-        "history_prompt_messages": list(history),
-        "entity": entity,
-    }
-
-
 def initialize_parameters(declared: Iterable[JsonObject], given: Mapping[str, Any]) -> JsonObject:
     """Return the parameters that Dify sends to a strategy: a value for each that it declares, whether the node sets it or not.
 
@@ -105,7 +73,7 @@ def initialize_parameters(declared: Iterable[JsonObject], given: Mapping[str, An
 
     Args:
         declared: The declarations of the strategy's parameters.
-        given: The node's values, with models and tools in the form of `build_model_value` and `PythonTool.to_entity`.
+        given: The node's values, with models and tools in the form of `PluginHost.model_value` and `PythonTool.to_entity`.
 
     Raises:
         PluginHostError: If the run would fail in Dify before the strategy is called; with the parameter's name and Dify's sentence.

@@ -5,8 +5,8 @@ Source: `internal/core/io_tunnel/backwards_invocation/task.go` of langgenius/dif
 """
 
 import contextlib
-import dataclasses
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dify_plugin_host._errors import (
@@ -20,23 +20,24 @@ from dify_plugin_host._files.links import FileLinks
 from dify_plugin_host._process.session import BackwardsRequest, FindAnswer
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_host._tools.tool import PROVIDER, PythonTool
-from dify_plugin_packager.go_types import CALLS, ShapeError, read_call
+from dify_plugin_packager.declarations import CALLS, PluginFolder, ShapeError, read_call
 from dify_plugin_packager.json_access import JsonObject, list_at, object_at
-from dify_plugin_packager.plugin import PluginFolder
 
 from .models import LLMRequest, Models
 from .plugin_tools import PluginTools
 from .rules import validate_permission
 from .storage import Storage
 from .tool_files import link_blobs
+from .tool_node import ToolRequest
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Backwards:
     """The answers to the backwards calls of plugins.
 
-    Args:
+    Attributes:
         models: Answers `llm` calls.
-        tools: Answer `tool` calls.
+        tools: Answer `tool` calls, by the tool's name.
         plugin_tools: Answer those that are for the tools of plugins.
         links: The links by which files are handed over.
         settings: The rules to apply.
@@ -44,26 +45,14 @@ class Backwards:
         answers: Comes before all of them, unless the plugin's own call has brought answers.
     """
 
-    def __init__(  # noqa: PLR0913 - what is answered has these sources
-        self,
-        *,
-        models: Models,
-        tools: Iterable[PythonTool],
-        plugin_tools: PluginTools,
-        links: FileLinks,
-        settings: HostSettings,
-        on_model_error: Callable[[PluginHostError], None],
-        answers: FindAnswer | None = None,
-    ) -> None:
-        self._models = models
-        self._tools = {tool.name: tool for tool in tools}
-        self._plugin_tools = plugin_tools
-        self._links = links
-        self._settings = settings
-        self._rules = settings.rules
-        self._on_model_error = on_model_error
-        self._answers = answers
-        self._storages: dict[str, Storage] = {}
+    models: Models
+    tools: Mapping[str, PythonTool]
+    plugin_tools: PluginTools
+    links: FileLinks
+    settings: HostSettings
+    on_model_error: Callable[[PluginHostError], None]
+    answers: FindAnswer | None = None
+    _storages: dict[str, Storage] = field(default_factory=dict[str, Storage])
 
     async def answer(
         self, folder: PluginFolder, request: BackwardsRequest
@@ -75,8 +64,8 @@ class Backwards:
         """
         self._validate(folder, request)
         payload = self._read(request)
-        find = request.answers or self._answers
-        given = find(dataclasses.replace(request, request=payload)) if find else None
+        find = request.answers or self.answers
+        given = find(replace(request, request=payload)) if find else None
         match request.type:
             case "tool":
                 answers = self._answer_tool(payload, request, given)
@@ -86,7 +75,7 @@ class Backwards:
                 answers = self._answer_llm(payload, request)
             case "upload_file":
                 name, mime_type = str(payload.get("filename")), str(payload.get("mimetype"))
-                yield {"url": await self._links.upload_url(name, mime_type)}
+                yield {"url": await self.links.upload_url(name, mime_type)}
                 return
             case "storage":
                 yield self.storage(folder, request.tenant_id).answer(payload)
@@ -101,16 +90,16 @@ class Backwards:
                 yield item
 
     def _validate(self, folder: PluginFolder, request: BackwardsRequest) -> None:
-        if self._rules.model_callbacks and request.caller == "model":
+        if self.settings.rules.model_callbacks and request.caller == "model":
             raise BackwardsError("you can not invoke dify from model")
-        if self._rules.permissions:
+        if self.settings.rules.permissions:
             validate_permission(request.type, folder)
 
     def _read(self, request: BackwardsRequest) -> JsonObject:
         """Return a request in the form that the daemon sends to Dify."""
         if request.type not in CALLS:
             raise BackwardsError(f"unsupported invoke type: {request.type}")
-        if not self._rules.call_rules:
+        if not self.settings.rules.call_rules:
             return request.request
         own = {"tenant_id": request.tenant_id, "user_id": request.user_id, "type": request.type}
         call = CALLS[request.type]
@@ -135,22 +124,22 @@ class Backwards:
             parameters=object_at(payload, "completion_params"),
             tools=list_at(payload, "tools"),
             stop=list_at(payload, "stop"),
-            stream=self._rules.always_stream or bool(payload.get("stream", True)),
+            stream=self.settings.rules.always_stream or bool(payload.get("stream", True)),
             credentials=_credentials_of(provider, request.credentials),
             user_id=request.user_id,
         )
         try:
-            async with contextlib.aclosing(self._models.invoke(call)) as chunks:
+            async with contextlib.aclosing(self.models.invoke(call)) as chunks:
                 async for chunk in chunks:
                     yield chunk
         # Already the text for the plugin.
         except BackwardsError:
             raise
         except (PluginInvokeError, StreamRejectedError) as error:
-            self._on_model_error(error)
+            self.on_model_error(error)
             raise BackwardsError(f"read llm model failed: {error.message}") from error
         except PluginHostError as error:
-            self._on_model_error(error)
+            self.on_model_error(error)
             raise BackwardsError(f"invoke llm model failed: {error}") from error
 
     async def _answer_tool(
@@ -164,8 +153,8 @@ class Backwards:
             answers = given or self._call_tool(
                 provider, name, payload.get("tool_parameters"), request
             )
-            if self._rules.tool_files:
-                answers = link_blobs(answers, self._links, self._settings)
+            if self.settings.rules.tool_files:
+                answers = link_blobs(answers, self.links, self.settings)
             async with contextlib.aclosing(answers) as messages:
                 async for message in messages:
                     yield message
@@ -182,20 +171,20 @@ class Backwards:
     def _call_tool(
         self, provider: str, name: str, parameters: Any, request: BackwardsRequest
     ) -> AsyncGenerator[JsonObject]:
-        if provider == PROVIDER and name in self._tools:
-            return self._call_python(self._tools[name], parameters or {})
-        return self._plugin_tools.call_back(
-            provider,
-            name,
-            parameters,
+        if provider == PROVIDER and name in self.tools:
+            return self._call_python(self.tools[name], parameters or {})
+        called = ToolRequest(
+            tool=name,
+            provider=provider,
             credentials=_credentials_of(provider, request.credentials),
             user_id=request.user_id,
         )
+        return self.plugin_tools.call_back(called, parameters)
 
     async def _call_python(
         self, tool: PythonTool, arguments: JsonObject
     ) -> AsyncGenerator[JsonObject]:
-        for message in await tool.invoke(arguments, find_file=self._links.find):
+        for message in await tool.invoke(arguments, find_file=self.links.find):
             yield message
 
     def storage(self, folder: PluginFolder, tenant_id: str) -> Storage:

@@ -1,16 +1,11 @@
-"""Calls of models of every type, and of the checks of credentials, as Dify makes them."""
+"""Calls of models of every type, as Dify makes them."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dify_plugin_host._errors import PluginHostError, UnknownNameError
-from dify_plugin_host._plugin.declarations import ModelProvider, ToolProvider
-from dify_plugin_host._process.plugin_process import PluginProcess
-from dify_plugin_host._settings import PlatformRules
+from dify_plugin_host._errors import UnknownNameError
 from dify_plugin_packager.json_access import JsonObject
-
-from .rules import answer_decoder
 
 
 _ACTIONS: Mapping[str, str] = {
@@ -51,60 +46,14 @@ class ModelRequest:
     user_id: str = "host"
 
 
-def invoke_model(
-    process: PluginProcess, request: ModelRequest, addressed: JsonObject, rules: PlatformRules
-) -> AsyncGenerator[JsonObject]:
-    """Call a model and yield its answer's objects.
-
-    Args:
-        process: The plugin that serves it.
-        request: The call.
-        addressed: The fields that name provider and credentials.
-        rules: The rules to apply.
+def action_of(request: ModelRequest) -> tuple[str, JsonObject]:
+    """Return the action of a call, and its fields without those that name provider and credentials.
 
     Raises:
         UnknownNameError: If there is no such type of models.
-        PluginHostError: If the call fails, while iterating.
     """
-    if request.model_type not in _ACTIONS:
-        raise UnknownNameError("type of models", request.model_type, tuple(_ACTIONS))
-    action = _ACTIONS[request.model_type]
-    named = {"model": request.model, "model_type": request.model_type}
-    data = {**addressed, **named, **_DEFAULTS.get(request.model_type, {}), **request.fields}
-    return process.invoke(
-        "model",
-        action,
-        data,
-        user_id=request.user_id,
-        context={},
-        decode=answer_decoder(action, rules),
-    )
-
-
-async def validate_credentials(
-    process: PluginProcess,
-    provider: ModelProvider | ToolProvider,
-    credentials: Mapping[str, Any],
-    *,
-    model: str | None = None,
-    model_type: str = "llm",
-) -> None:
-    """Make a plugin check credentials of its provider, or of one model of it, as Dify does when a user saves them.
-
-    Raises:
-        PluginInvokeError: If it refuses them, with its reason.
-        PluginHostError: If the call fails.
-    """
-    data: JsonObject = {
-        "provider": provider.name,
-        "credentials": {**provider.credential_defaults, **credentials},
-    }
-    if isinstance(provider, ToolProvider):
-        answer = await process.call("tool", "validate_tool_credentials", data)
-    elif model is None:
-        answer = await process.call("model", "validate_provider_credentials", data)
-    else:
-        data |= {"model": model, "model_type": model_type}
-        answer = await process.call("model", "validate_model_credentials", data)
-    if not answer.get("result"):
-        raise PluginHostError(f"provider {provider.name!r} did not accept the credentials")
+    kind = request.model_type
+    if kind not in _ACTIONS:
+        raise UnknownNameError("type of models", kind, tuple(_ACTIONS))
+    named = {"model": request.model, "model_type": kind}
+    return _ACTIONS[kind], {**named, **_DEFAULTS.get(kind, {}), **request.fields}

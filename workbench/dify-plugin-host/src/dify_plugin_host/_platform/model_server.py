@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Generator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -36,19 +37,15 @@ class ModelServer:
     url_setting: str | None = None
 
 
-@contextlib.contextmanager
-def open_server(environment: Mapping[str, str]) -> Generator[ModelServer]:
+def open_server(environment: Mapping[str, str]) -> AbstractContextManager[ModelServer]:
     """Find the server that the environment names; run the simulator if it names none.
 
     Raises:
         ServerAddressError: If `OPENAI_BASE_URL` is not an address.
         SimulatorStartError: If the simulator does not start.
     """
-    if named := named_server(environment):
-        yield named
-        return
-    with open_simulator(environment) as server:
-        yield server
+    named = named_server(environment)
+    return contextlib.nullcontext(named) if named else open_simulator(environment)
 
 
 def named_server(environment: Mapping[str, str]) -> ModelServer | None:
@@ -72,6 +69,20 @@ def named_server(environment: Mapping[str, str]) -> ModelServer | None:
         environment=without_server(environment),
         url_setting=_URL if url else None,
     )
+
+
+def open_wanted(
+    environment: Mapping[str, str], *, simulator: bool
+) -> AbstractContextManager[ModelServer | None]:
+    """Run the simulator if it is wanted; otherwise find the server that the environment names, if it names one.
+
+    Raises:
+        ServerAddressError: If `OPENAI_BASE_URL` is not an address.
+        SimulatorStartError: If the simulator does not start.
+    """
+    if simulator:
+        return open_simulator(environment)
+    return contextlib.nullcontext(named_server(environment))
 
 
 def without_server(environment: Mapping[str, str]) -> dict[str, str]:

@@ -1,6 +1,5 @@
 """Calls of model plugins in the way of Dify: requests and chunks change on the way as they do in the daemon."""
 
-import contextlib
 import math
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,10 +9,16 @@ from dify_plugin_host._errors import BackwardsError, PollingError, UnknownNameEr
 from dify_plugin_host._plugin.declarations import ModelProvider
 from dify_plugin_host._process.plugin_process import PluginProcess
 from dify_plugin_host._settings import PlatformRules
-from dify_plugin_packager.go_types import REQUESTS, ShapeError, dump_json, parse_json, read_request
+from dify_plugin_packager.declarations import (
+    REQUESTS,
+    ShapeError,
+    dump_json,
+    parse_json,
+    read_request,
+)
 from dify_plugin_packager.json_access import JsonObject, is_object
 
-from .model_calls import ModelRequest, invoke_model
+from .model_calls import ModelRequest, action_of
 from .rules import answer_decoder, without_opaque_body
 
 
@@ -46,25 +51,19 @@ class LLMRequest:
     user_id: str = "host"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Models:
     """The models of plugins, each provider with the process that serves it.
 
-    Args:
+    Attributes:
         processes: The plugins, whose declarations are read anew each time, since they may change.
         credentials: Sent to every provider, over the defaults of its credential schema.
         rules: The rules to apply.
     """
 
-    def __init__(
-        self,
-        processes: Sequence[PluginProcess],
-        *,
-        credentials: Mapping[str, str],
-        rules: PlatformRules,
-    ) -> None:
-        self._processes = processes
-        self._credentials = credentials
-        self._rules = rules
+    processes: Sequence[PluginProcess]
+    credentials: Mapping[str, str] = field(repr=False)
+    rules: PlatformRules
 
     @property
     def providers(self) -> tuple[ModelProvider, ...]:
@@ -91,31 +90,23 @@ class Models:
             PluginHostError: If the call fails.
         """
         entry, process = self.find(provider)
-        data = {"model": model, **self._addressed(entry, self._credentials)}
+        data = {"model": model, **self._addressed(entry, self.credentials)}
         answer = await process.call("model", "get_ai_model_schemas", data)
         schema = answer.get("model_schema")
         if not is_object(schema):
             raise UnknownNameError("model", model, entry.models)
         return schema
 
-    async def invoke(self, request: LLMRequest) -> AsyncGenerator[JsonObject]:
-        """Call a model and iterate over the chunks of its answer.
+    def invoke(self, request: LLMRequest) -> AsyncGenerator[JsonObject]:
+        """Call a model and yield the chunks of its answer.
 
         Raises:
-            PluginHostError: If the call fails, or a chunk breaks a rule of the platform.
+            UnknownNameError: If there is no such provider.
+            BackwardsError: If the daemon would refuse the request.
+            PluginHostError: If the call fails, or a chunk breaks a rule of the platform, while iterating.
         """
         entry, process = self.find(request.provider)
-        call = process.invoke(
-            "model",
-            "invoke_llm",
-            self._request_data(entry, request),
-            user_id=request.user_id,
-            context={},
-            decode=answer_decoder("invoke_llm", self._rules),
-        )
-        async with contextlib.aclosing(call) as chunks:
-            async for chunk in chunks:
-                yield chunk
+        return self._invoke(process, "invoke_llm", self._request_data(entry, request), request)
 
     def call(self, request: ModelRequest) -> AsyncGenerator[JsonObject]:
         """Call a model of any type and yield its answer's objects.
@@ -125,8 +116,9 @@ class Models:
             PluginHostError: If the call fails, while iterating.
         """
         entry, process = self.find(request.provider)
-        addressed = self._addressed(entry, self._given(request))
-        return invoke_model(process, request, addressed, self._rules)
+        action, fields = action_of(request)
+        data = {**self._addressed(entry, self._given(request)), **fields}
+        return self._invoke(process, action, data, request)
 
     async def start_polling(self, request: LLMRequest) -> JsonObject:
         """Make a model begin an answer to be fetched later; return its polling result.
@@ -153,26 +145,37 @@ class Models:
     async def _polled(
         self, process: PluginProcess, action: str, data: JsonObject, request: LLMRequest
     ) -> JsonObject:
-        call = process.invoke(
-            "model",
-            action,
-            data,
-            user_id=request.user_id,
-            context={},
-            # No limit, like the daemon.
-            timeout_seconds=math.inf,
-            decode=answer_decoder(action, self._rules),
-        )
+        # No limit, like the daemon.
+        call = self._invoke(process, action, data, request, timeout_seconds=math.inf)
         answers = [answer async for answer in call]
         if not answers:
             raise PollingError("no polling result received from plugin")
         return answers[-1]
 
+    def _invoke(
+        self,
+        process: PluginProcess,
+        action: str,
+        data: JsonObject,
+        request: LLMRequest | ModelRequest,
+        *,
+        timeout_seconds: float | None = None,
+    ) -> AsyncGenerator[JsonObject]:
+        return process.invoke(
+            "model",
+            action,
+            data,
+            user_id=request.user_id,
+            context={},
+            timeout_seconds=timeout_seconds,
+            decode=answer_decoder(action, self.rules),
+        )
+
     def _given(self, request: LLMRequest | ModelRequest) -> Mapping[str, Any]:
-        return self._credentials if request.credentials is None else request.credentials
+        return self.credentials if request.credentials is None else request.credentials
 
     def _entries(self) -> Iterator[tuple[ModelProvider, PluginProcess]]:
-        for process in self._processes:
+        for process in self.processes:
             for provider in process.declarations.model_providers:
                 yield provider, process
 
@@ -194,9 +197,9 @@ class Models:
         }
         if request.json_schema is not None:
             data["json_schema"] = dict(request.json_schema)
-        if self._rules.drop_opaque_body:
+        if self.rules.drop_opaque_body:
             data["prompt_messages"] = without_opaque_body(data["prompt_messages"])
-        if not self._rules.chunk_rules:
+        if not self.rules.chunk_rules:
             return data
         try:
             body = read_request(REQUESTS["RequestInvokeLLM"], parse_json(dump_json({"data": data})))

@@ -16,33 +16,25 @@ from dify_plugin_host._files.local_file import LocalFile
 from dify_plugin_host._plugin.declarations import ModelProvider, Strategy, ToolProvider
 from dify_plugin_host._plugin.source import PluginSource
 from dify_plugin_host._process.connection import NoticeHandler
-from dify_plugin_host._process.debugger import (
-    Debugger,
-    without_sdk_limit,
-    without_time_limits,
-)
+from dify_plugin_host._process.debugger import Debugger, without_sdk_limit, without_time_limits
 from dify_plugin_host._process.plugin_process import PluginProcess, ignore_notice
 from dify_plugin_host._process.session import BackwardsRequest, FindAnswer
 from dify_plugin_host._running import Running
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_host._tools.tool import PythonTool
 from dify_plugin_host._tools.tool_file import builtin_tools
+from dify_plugin_packager.declarations import PluginFolder
 from dify_plugin_packager.json_access import JsonObject, list_at
-from dify_plugin_packager.plugin import PluginFolder
 
 from .agent_node import AgentRequest, StrategyRequest
 from .backwards import Backwards
 from .llm_node import build_user_message, validate_features
-from .model_calls import ModelRequest, validate_credentials
+from .model_calls import ModelRequest
 from .models import LLMRequest, Models
 from .plugin_tools import PluginTools
 from .polling import PollingClock, PollingStep, RealClock, poll
 from .strategies import Strategies
 from .tool_node import ToolRequest
-
-
-def _ignore_error(error: PluginHostError) -> None:
-    """Ignore an error, which the plugin gets anyway."""
 
 
 class PluginHost(Running):
@@ -73,7 +65,7 @@ class PluginHost(Running):
         tools: Sequence[PythonTool] | None = None,
         settings: HostSettings | None = None,
         on_notice: NoticeHandler = ignore_notice,
-        on_model_error: Callable[[PluginHostError], None] = _ignore_error,
+        on_model_error: Callable[[PluginHostError], None] = lambda _: None,
         environment: Mapping[str, str] | None = None,
         restarts: bool = False,
         answers: FindAnswer | None = None,
@@ -96,21 +88,20 @@ class PluginHost(Running):
             self._prepare(folder, functools.partial(start, debugger=one))
             for folder, one in zip(folders, debuggers, strict=False)
         )
-        self._models = Models(
-            self.plugins, credentials=credentials or {}, rules=self.settings.rules
-        )
-        self._plugin_tools = PluginTools(self.plugins, self.settings.rules)
+        rules = self.settings.rules
+        self._models = Models(processes=self.plugins, credentials=credentials or {}, rules=rules)
+        self._plugin_tools = PluginTools(processes=self.plugins, rules=rules)
         self._links = FileLinks(lifetime_seconds=self.settings.file_link_seconds)
         self._strategies = Strategies(
-            self.plugins,
+            processes=self.plugins,
             models=self._models,
             tools=self.tools,
             links=self._links,
-            settings=self.settings,
+            rules=rules,
         )
         self._backwards = Backwards(
             models=self._models,
-            tools=self.tools,
+            tools={tool.name: tool for tool in self.tools},
             plugin_tools=self._plugin_tools,
             links=self._links,
             settings=self.settings,
@@ -135,8 +126,11 @@ class PluginHost(Running):
 
     def has_provider(self, name: str) -> bool:
         """Tell whether one of the plugins declares a provider of models or tools with that name, short or long."""
-        providers = (*self.model_providers, *self.tool_providers)
-        return any(provider.answers_to(name) for provider in providers)
+        return any(
+            one.answers_to(name)
+            for process in self.plugins
+            for one in process.declarations.providers
+        )
 
     async def start(self) -> None:
         """Start all plugins at the same time.
@@ -195,7 +189,8 @@ class PluginHost(Running):
         """Call a model and yield the chunks of its answer, as the daemon would hand them on.
 
         Raises:
-            PluginHostError: If the call fails, or a chunk breaks a rule of the platform, while iterating.
+            UnknownNameError: If there is no such provider.
+            PluginHostError: If the daemon would refuse the request; or, while iterating, if the call fails or a chunk breaks a rule of the platform.
         """
         return self._models.invoke(request)
 
@@ -267,7 +262,17 @@ class PluginHost(Running):
             PluginHostError: If the call fails.
         """
         entry, process = self._find_provider(provider)
-        await validate_credentials(process, entry, credentials, model=model, model_type=model_type)
+        given = {**entry.credential_defaults, **credentials}
+        data: JsonObject = {"provider": entry.name, "credentials": given}
+        kind, action = "model", "validate_provider_credentials"
+        if isinstance(entry, ToolProvider):
+            kind, action = "tool", "validate_tool_credentials"
+        elif model is not None:
+            action = "validate_model_credentials"
+            data |= {"model": model, "model_type": model_type}
+        answer = await process.call(kind, action, data)
+        if not answer.get("result"):
+            raise PluginHostError(f"provider {entry.name!r} did not accept the credentials")
 
     async def share_file(self, file: LocalFile) -> JsonObject:
         """Put a file behind a short-lived link; return the object that a strategy or a tool gets for it as a parameter."""
@@ -282,12 +287,7 @@ class PluginHost(Running):
         return self._backwards.storage(plugin, tenant_id).values
 
     async def user_message(
-        self,
-        text: str,
-        files: Sequence[LocalFile],
-        *,
-        model: str,
-        provider: str | None = None,
+        self, text: str, files: Sequence[LocalFile], *, model: str, provider: str | None = None
     ) -> JsonObject:
         """Build the user's message of a model call with files, as Dify's LLM node does.
 
@@ -343,12 +343,7 @@ class PluginHost(Running):
         self, name: str | None
     ) -> tuple[ModelProvider | ToolProvider, PluginProcess]:
         providers = [
-            (entry, process)
-            for process in self.plugins
-            for entry in (
-                *process.declarations.tool_providers,
-                *process.declarations.model_providers,
-            )
+            (entry, process) for process in self.plugins for entry in process.declarations.providers
         ]
         for entry, process in providers:
             if name is None or entry.answers_to(name):

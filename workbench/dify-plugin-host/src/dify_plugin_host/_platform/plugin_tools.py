@@ -1,15 +1,14 @@
 """The tools of plugins, as Dify calls them for another plugin."""
 
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from dataclasses import dataclass
 
 from dify_plugin_host._errors import UnknownNameError
 from dify_plugin_host._files.parameters import cast_files
 from dify_plugin_host._plugin.declarations import ToolProvider
 from dify_plugin_host._process.plugin_process import PluginProcess
-from dify_plugin_host._process.session import CallOrigin
 from dify_plugin_host._settings import PlatformRules
-from dify_plugin_packager.go_types import TYPES, read_declaration
+from dify_plugin_packager.declarations import TYPES, read_declaration
 from dify_plugin_packager.json_access import JsonObject, list_at, object_at, objects_at
 
 from .rules import node_decoder
@@ -38,17 +37,17 @@ def tool_entities(provider: ToolProvider) -> Iterator[JsonObject]:
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PluginTools:
     """The tools of plugins, each with the process that serves it.
 
-    Args:
+    Attributes:
         processes: The plugins, whose declarations are read anew each time, since they may change.
         rules: The rules to apply.
     """
 
-    def __init__(self, processes: Sequence[PluginProcess], rules: PlatformRules) -> None:
-        self._processes = processes
-        self._rules = rules
+    processes: Sequence[PluginProcess]
+    rules: PlatformRules
 
     @property
     def providers(self) -> tuple[ToolProvider, ...]:
@@ -63,87 +62,57 @@ class PluginTools:
             ParameterError: If a parameter is missing.
             PluginHostError: If a value is refused, or the call fails.
         """
-        entry, _ = self.find(request.provider, request.tool)
-        return self._invoke(
-            entry.long_name,
-            request.tool,
-            tool_parameters(entry, request.tool, request.parameters),
-            credentials=request.credentials,
-            user_id=request.user_id,
-            origin=request.origin,
-            joins_blobs=True,
-        )
+        entry, process = self._find(request.provider, request.tool)
+        parameters = tool_parameters(entry, request.tool, request.parameters)
+        return self._invoke(entry, process, request, parameters, joins_blobs=True)
 
     def call_back(
-        self,
-        provider: str,
-        tool: str,
-        arguments: Mapping[str, Any] | None,
-        *,
-        credentials: Mapping[str, Any] | None,
-        user_id: str,
+        self, request: ToolRequest, arguments: JsonObject | None
     ) -> AsyncGenerator[JsonObject]:
-        """Call a tool as Dify does for another plugin, and yield its messages.
+        """Call a tool with these arguments as Dify does for another plugin, and yield its messages.
 
         Raises:
             UnknownNameError: If there is no such tool.
             BackwardsError: If there are several files where the tool takes one.
             PluginHostError: If a value is refused, or the call fails.
         """
-        entry, _ = self.find(provider, tool)
+        entry, process = self._find(request.provider, request.tool)
         if arguments is not None:
-            arguments = arguments_called_back(entry, tool, arguments)
-        return self._invoke(provider, tool, arguments, credentials=credentials, user_id=user_id)
+            arguments = arguments_called_back(entry, request.tool, arguments)
+        return self._invoke(entry, process, request, arguments, joins_blobs=False)
 
-    def _invoke(  # noqa: PLR0913 - a call has these parts
+    def _invoke(
         self,
-        provider: str,
-        tool: str,
-        parameters: Mapping[str, Any] | None,
+        entry: ToolProvider,
+        process: PluginProcess,
+        request: ToolRequest,
+        parameters: JsonObject | None,
         *,
-        credentials: Mapping[str, Any] | None,
-        user_id: str,
-        origin: CallOrigin | None = None,
-        joins_blobs: bool = False,
+        joins_blobs: bool,
     ) -> AsyncGenerator[JsonObject]:
-        """Call a tool and yield its messages.
-
-        Args:
-            provider: The provider's name, short or long.
-            tool: The tool's name.
-            parameters: Its arguments.
-            credentials: Sent over the defaults of the provider's schema; None for none.
-            user_id: The user on whose behalf the tool is called.
-            origin: The conversation and the app that the call belongs to.
-            joins_blobs: Whether to put blobs together, which come in chunks.
-
-        Raises:
-            UnknownNameError: If there is no such tool.
-            BackwardsError: If there are several files where the tool takes one.
-            PluginHostError: If the call fails.
-        """
-        entry, process = self.find(provider, tool)
+        """Call a tool with parameters in the place of those in the request, and yield its messages."""
+        if parameters is not None:
+            declared = objects_at(entry.tools[request.tool], "parameters")
+            parameters = cast_files(declared, parameters)
         data = {
             "provider": entry.name,
-            "tool": tool,
-            "credentials": {**entry.credential_defaults, **(credentials or {})},
-            "credential_type": "api-key" if credentials else "unauthorized",
-            "tool_parameters": parameters
-            if parameters is None
-            else cast_files(objects_at(entry.tools[tool], "parameters"), parameters),
+            "tool": request.tool,
+            "credentials": {**entry.credential_defaults, **(request.credentials or {})},
+            "credential_type": "api-key" if request.credentials else "unauthorized",
+            "tool_parameters": parameters,
         }
         return process.invoke(
             "tool",
             "invoke_tool",
             data,
-            user_id=user_id,
+            user_id=request.user_id,
             context={},
-            origin=origin,
+            origin=request.origin,
             joins_blobs=joins_blobs,
-            decode=node_decoder("invoke_tool", self._rules, process.advise),
+            decode=node_decoder("invoke_tool", self.rules, process.advise),
         )
 
-    def find(self, provider: str | None, tool: str) -> tuple[ToolProvider, PluginProcess]:
+    def _find(self, provider: str | None, tool: str) -> tuple[ToolProvider, PluginProcess]:
         """Return the provider of a tool, by its own name if that is given, with the plugin that serves it.
 
         Raises:
@@ -156,6 +125,6 @@ class PluginTools:
         raise UnknownNameError("tool", f"{provider}/{tool}" if provider else tool, known)
 
     def _entries(self) -> Iterator[tuple[ToolProvider, PluginProcess]]:
-        for process in self._processes:
+        for process in self.processes:
             for provider in process.declarations.tool_providers:
                 yield provider, process

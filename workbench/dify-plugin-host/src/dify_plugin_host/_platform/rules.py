@@ -5,35 +5,27 @@ langgenius/dify (agent node), read 2026-10.
 """
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from dify_plugin_host._errors import BackwardsError, StreamRejectedError
 from dify_plugin_host._process.plugin_process import require_object
 from dify_plugin_host._settings import PlatformRules
-from dify_plugin_packager.go_types import ANSWERS, ANY, ShapeError, Struct, decode_into, validate
-from dify_plugin_packager.json_access import JsonObject, is_list, is_object, object_at
-from dify_plugin_packager.plugin import PluginFolder
-
-
-# The agent node's own list of features; a newer one, such as "structured-output", never reaches a
-# strategy.
-_AGENT_NODE_FEATURES = frozenset(
-    {
-        "agent-thought",
-        "audio",
-        "document",
-        "multi-tool-call",
-        "stream-tool-call",
-        "tool-call",
-        "video",
-        "vision",
-    }
+from dify_plugin_packager.declarations import (
+    ANSWERS,
+    ANY,
+    PluginFolder,
+    ShapeError,
+    Struct,
+    decode_into,
+    validate,
 )
+from dify_plugin_packager.json_access import JsonObject, is_list, is_object, object_at
+
 
 # A node's own outputs, which a variable cannot be, and the one that it can replace.
 _OUTPUTS = ("text", "json", "files")
-_USAGE_ADVICE = "the variable 'usage' replaces the node's output of that name, the usage that Dify has counted; expected another name if that is not meant"
+_USAGE_ADVICE = "the variable 'usage' replaces the node's output of that name, the usage that Dify has counted; use another name unless that is intended"
 
 # The manifest's permission for each kind of call; behind a dot, the kind of model.
 _PERMISSIONS: Mapping[str, str] = {
@@ -153,11 +145,6 @@ def without_opaque_body(value: Any) -> Any:
             for key, item in value.items()
         }
     return value
-
-
-def agent_features(features: Sequence[str]) -> list[str]:
-    """Return the model features that Dify's agent node shows to a strategy."""
-    return [feature for feature in features if feature in _AGENT_NODE_FEATURES]
 
 
 def through_go(value: Any) -> Any:

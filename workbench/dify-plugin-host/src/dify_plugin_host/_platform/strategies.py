@@ -1,20 +1,20 @@
 """The agent strategies of plugins, run as Dify's agent node runs them."""
 
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from dify_plugin_host._errors import UnknownNameError
 from dify_plugin_host._files.links import FileLinks
 from dify_plugin_host._plugin.declarations import Strategy
 from dify_plugin_host._process.plugin_process import PluginProcess
-from dify_plugin_host._settings import HostSettings
+from dify_plugin_host._settings import PlatformRules
 from dify_plugin_host._tools.tool import PythonTool
-from dify_plugin_packager.json_access import JsonObject
+from dify_plugin_packager.json_access import JsonObject, list_at, object_at
 
 from .agent_node import (
     AgentRequest,
     StrategyRequest,
-    build_model_value,
     find_file_parameter,
     initialize_parameters,
     validate_completion_params,
@@ -23,31 +23,39 @@ from .models import Models
 from .rules import node_decoder, through_go
 
 
+# The agent node's own list of features; a newer one, such as "structured-output", never reaches a
+# strategy.
+_AGENT_NODE_FEATURES = frozenset(
+    {
+        "agent-thought",
+        "audio",
+        "document",
+        "multi-tool-call",
+        "stream-tool-call",
+        "tool-call",
+        "video",
+        "vision",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Strategies:
     """The strategies of plugins, each with the process that serves it.
 
-    Args:
+    Attributes:
         processes: The plugins, whose declarations are read anew each time, since they may change.
         models: The models that a run can have.
         tools: The tools that a run has.
         links: The links by which files are handed over.
-        settings: The rules to apply.
+        rules: The rules to apply.
     """
 
-    def __init__(
-        self,
-        processes: Sequence[PluginProcess],
-        *,
-        models: Models,
-        tools: Iterable[PythonTool],
-        links: FileLinks,
-        settings: HostSettings,
-    ) -> None:
-        self._processes = processes
-        self._models = models
-        self._tools = tuple(tools)
-        self._links = links
-        self._rules = settings.rules
+    processes: Sequence[PluginProcess]
+    models: Models
+    tools: Sequence[PythonTool]
+    links: FileLinks
+    rules: PlatformRules
 
     @property
     def declared(self) -> tuple[Strategy, ...]:
@@ -71,7 +79,7 @@ class Strategies:
                 completion_params=request.completion_params,
                 history=request.history,
             ),
-            "tools": [tool.to_entity() for tool in self._tools],
+            "tools": [tool.to_entity() for tool in self.tools],
             "instruction": request.instruction,
             "query": request.query,
             **({find_file_parameter(strategy, files): list(files)} if files else {}),
@@ -99,7 +107,7 @@ class Strategies:
                 kind = f"parameter of strategy {strategy.name!r} named"
                 raise UnknownNameError(kind, name, tuple(strategy.parameters))
         given = {
-            name: await self._links.share_all(value) for name, value in request.parameters.items()
+            name: await self.links.share_all(value) for name, value in request.parameters.items()
         }
         params = initialize_parameters(strategy.parameters.values(), given)
         context: JsonObject = {"credentials": {"tool_credentials": {}}}
@@ -109,20 +117,18 @@ class Strategies:
             {
                 "agent_strategy_provider": strategy.provider,
                 "agent_strategy": strategy.name,
-                "agent_strategy_params": through_go(params)
-                if self._rules.float_numbers
-                else params,
+                "agent_strategy_params": through_go(params) if self.rules.float_numbers else params,
             },
             user_id=request.user_id,
             context=context,
             origin=request.origin,
-            decode=node_decoder("invoke_agent_strategy", self._rules, process.advise),
+            decode=node_decoder("invoke_agent_strategy", self.rules, process.advise),
         )
 
     def _entries(self) -> dict[str, tuple[Strategy, PluginProcess]]:
         return {
             strategy.name: (strategy, process)
-            for process in self._processes
+            for process in self.processes
             for strategy in process.declarations.strategies
         }
 
@@ -146,13 +152,18 @@ class Strategies:
             UnknownNameError: If there is no such model, or it lacks a parameter.
             PluginHostError: If its plugin cannot be asked.
         """
-        entry, _ = self._models.find(provider)
-        schema = await self._models.schema(model, provider=provider)
+        entry, _ = self.models.find(provider)
+        schema = await self.models.schema(model, provider=provider)
         validate_completion_params(schema, completion_params or {})
-        return build_model_value(
-            entry,
-            schema,
-            completion_params=completion_params or {},
-            history=history,
-            filter_features=self._rules.filter_features,
-        )
+        features = list_at(schema, "features")
+        if self.rules.filter_features:
+            features = [feature for feature in features if feature in _AGENT_NODE_FEATURES]
+        return {
+            "provider": entry.long_name,
+            "model": schema["model"],
+            "model_type": "llm",
+            "mode": object_at(schema, "model_properties").get("mode") or "chat",
+            "completion_params": dict(completion_params or {}),
+            "history_prompt_messages": list(history),
+            "entity": {**schema, "features": features},
+        }

@@ -11,8 +11,8 @@ from dify_plugin_host._errors import ParameterError, UnknownNameError
 from dify_plugin_host._plugin.declarations import ToolProvider
 from dify_plugin_host._process.session import CallOrigin
 from dify_plugin_packager import DifyPluginError
+from dify_plugin_packager.declarations import cast_parameter, initialize_parameter
 from dify_plugin_packager.json_access import JsonObject, is_list, is_object, objects_at
-from dify_plugin_packager.plugin import cast_parameter, initialize_parameter
 
 
 _FILES = frozenset({"file", "files", "system-files"})

@@ -2,13 +2,13 @@
 
 import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from dify_plugin_packager import PluginFolderError
+from dify_plugin_packager.declarations import PluginFolder
 from dify_plugin_packager.json_access import JsonObject, is_object, list_at, object_at, objects_at
-from dify_plugin_packager.plugin import PluginFolder
 
 from .offers import model_files, model_order, model_paths, parts_of
 
@@ -120,17 +120,36 @@ class Declarations:
     @functools.cached_property
     def model_providers(self) -> tuple[ModelProvider, ...]:
         """The model providers."""
-        return tuple(model_providers(self._folder))
+        folder = self._folder
+        return tuple(
+            ModelProvider(
+                name=_name(folder, one.get("provider"), "a model provider's 'provider'"),
+                folder=folder,
+                models=tuple(
+                    str(content.get("model"))
+                    for content in model_files(folder, object_at(one, "models", "llm"))
+                ),
+                credential_fields=tuple(_model_credential_fields(one)),
+            )
+            for one in folder.providers("models")
+        )
 
     @functools.cached_property
     def tool_providers(self) -> tuple[ToolProvider, ...]:
         """The tool providers."""
-        return tuple(tool_providers(self._folder))
+        found = self._folder.providers("tools")
+        return tuple(_tool_provider(self._folder, declaration) for declaration in found)
 
     @functools.cached_property
     def strategies(self) -> tuple[Strategy, ...]:
         """The agent strategies."""
-        return tuple(strategies(self._folder))
+        found = self._folder.providers("agent_strategies")
+        return tuple(one for declaration in found for one in _strategies(self._folder, declaration))
+
+    @property
+    def providers(self) -> tuple[ModelProvider | ToolProvider, ...]:
+        """The providers that have credentials: of tools, and of models."""
+        return (*self.tool_providers, *self.model_providers)
 
     def validate(self) -> None:
         """Check that all of them can be read.
@@ -138,48 +157,47 @@ class Declarations:
         Raises:
             PluginFolderError: If it cannot.
         """
-        _ = self.model_providers, self.tool_providers, self.strategies
+        _ = self.providers, self.strategies
 
 
-def model_providers(folder: PluginFolder) -> Iterator[ModelProvider]:
-    """Yield the model providers that a plugin declares.
+def _tool_provider(folder: PluginFolder, declaration: JsonObject) -> ToolProvider:
+    tools = {
+        _identity_name(folder, content, "a tool's 'identity.name'"): content
+        for content in parts_of(folder, declaration, "tools")
+    }
+    credentials = credential_fields(declaration)
+    return ToolProvider(
+        name=_identity_name(folder, declaration, "a tool provider's 'identity.name'"),
+        folder=folder,
+        tools=tools,
+        credential_fields=tuple(credentials),
+        declaration={
+            **declaration,
+            "identity": _tool_identity(folder, declaration),
+            "credentials_schema": credentials,
+            "tools": list(tools.values()),
+        },
+    )
 
-    Raises:
-        PluginFolderError: If a declaration cannot be read.
-    """
-    for declaration in folder.providers("models"):
-        yield ModelProvider(
-            name=_name(folder, declaration.get("provider"), "a model provider's 'provider'"),
+
+def _strategies(folder: PluginFolder, declaration: JsonObject) -> Iterator[Strategy]:
+    provider = _identity_name(folder, declaration, "an agent provider's 'identity.name'")
+    for relative in list_at(declaration, "strategies"):
+        content = folder.read_yaml(str(relative))
+        yield Strategy(
+            name=_identity_name(folder, content, f"'identity.name' in {relative!r}"),
+            provider=provider,
             folder=folder,
-            models=tuple(
-                str(content.get("model"))
-                for content in model_files(
-                    folder, object_at(object_at(declaration, "models"), "llm")
-                )
-            ),
-            credential_fields=tuple(_model_credential_fields(declaration)),
+            parameters={str(one.get("name")): one for one in objects_at(content, "parameters")},
         )
 
 
-def strategies(folder: PluginFolder) -> Iterator[Strategy]:
-    """Yield the agent strategies that a plugin declares.
-
-    Raises:
-        PluginFolderError: If a declaration cannot be read.
-    """
-    for declaration in folder.providers("agent_strategies"):
-        provider = _identity_name(folder, declaration, "an agent provider's 'identity.name'")
-        for relative in list_at(declaration, "strategies"):
-            content = folder.read_yaml(str(relative))
-            yield Strategy(
-                name=_identity_name(folder, content, f"'identity.name' in {relative!r}"),
-                provider=provider,
-                folder=folder,
-                parameters={
-                    str(parameter.get("name")): parameter
-                    for parameter in objects_at(content, "parameters")
-                },
-            )
+def without_credentials(
+    environment: Mapping[str, str], providers: Iterable[ModelProvider | ToolProvider]
+) -> dict[str, str]:
+    """Return an environment without the variables that hold credentials of providers."""
+    hidden = {name for one in providers for name in one.credential_variables.values()}
+    return {name: value for name, value in environment.items() if name not in hidden}
 
 
 def provider_contents(folder: PluginFolder) -> dict[str, JsonObject]:
@@ -201,38 +219,12 @@ def provider_contents(folder: PluginFolder) -> dict[str, JsonObject]:
             "models": [folder.read_yaml(path) for path in paths],
             "position": {key: model_order(folder, each) for key, each in kinds.items()} or None,
         }
-    for provider in tool_providers(folder):
+    for provider in Declarations(folder).tool_providers:
         found["tool"] = provider.declaration
     for content in folder.providers("agent_strategies"):
         parts = parts_of(folder, content, "strategies")
         found["agent_strategy"] = {**content, "strategies": parts}
     return found
-
-
-def tool_providers(folder: PluginFolder) -> Iterator[ToolProvider]:
-    """Yield the tool providers that a plugin declares.
-
-    Raises:
-        PluginFolderError: If a declaration cannot be read.
-    """
-    for declaration in folder.providers("tools"):
-        tools = {
-            _identity_name(folder, content, "a tool's 'identity.name'"): content
-            for content in parts_of(folder, declaration, "tools")
-        }
-        credentials = credential_fields(declaration)
-        yield ToolProvider(
-            name=_identity_name(folder, declaration, "a tool provider's 'identity.name'"),
-            folder=folder,
-            tools=tools,
-            credential_fields=tuple(credentials),
-            declaration={
-                **declaration,
-                "identity": _tool_identity(folder, declaration),
-                "credentials_schema": credentials,
-                "tools": list(tools.values()),
-            },
-        )
 
 
 def _tool_identity(folder: PluginFolder, declaration: JsonObject) -> JsonObject:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from dify_plugin_packager.declarations import PluginFolder, PluginKind
 from dify_plugin_packager.json_access import JsonObject, is_object, list_at, object_at
-from dify_plugin_packager.plugin import PluginFolder, PluginKind
 
 
 # The key of a provider's YAML that holds its parts.

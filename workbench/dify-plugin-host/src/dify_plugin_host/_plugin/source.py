@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from dify_plugin_packager.plugin import PluginFolder
+from dify_plugin_packager.declarations import PluginFolder
 
 
 # Names that are not part of a plugin: caches, logs, editors' temporary files, and all that begin

@@ -20,9 +20,10 @@ from dify_plugin_host._errors import (
     StreamRejectedError,
 )
 from dify_plugin_host._settings import HostSettings
-from dify_plugin_packager.go_types import (
+from dify_plugin_packager.declarations import (
     CALLS,
     OBJECT,
+    PluginFolder,
     ShapeError,
     decode_into,
     dump_json,
@@ -30,7 +31,6 @@ from dify_plugin_packager.go_types import (
     parse_json,
 )
 from dify_plugin_packager.json_access import JsonObject, is_object, object_at
-from dify_plugin_packager.plugin import PluginFolder
 from stream_text import LineSplitter
 
 from .child import Child
@@ -42,6 +42,10 @@ type BackwardsHandler = Callable[[BackwardsRequest], AsyncGenerator[JsonObject]]
 
 type NoticeHandler = Callable[["Notice"], None]
 """A function that takes a plugin's notices."""
+
+type NoticeKind = Literal[
+    "log", "protocol_error", "plugin_error", "reload", "stderr", "failed_call", "advice"
+]
 
 _NOTICE_TEXT_LENGTH = 200
 _UNREAD_SECONDS = 1.0
@@ -62,9 +66,7 @@ class Notice:
     """
 
     plugin: str
-    kind: Literal[
-        "log", "protocol_error", "plugin_error", "reload", "stderr", "failed_call", "advice"
-    ]
+    kind: NoticeKind
     level: str
     text: str
 
@@ -254,15 +256,10 @@ class Connection:
             case _:
                 self.protocol_errors += 1
                 text = line[:_NOTICE_TEXT_LENGTH].decode("utf-8", errors="replace")
-                self._notice(
-                    "protocol_error",
-                    "ERROR",
-                    f"a line on stdout is not a message of the protocol: {text}",
-                )
+                problem = f"a line on stdout is not a message of the protocol: {text}"
+                self._notice("protocol_error", "ERROR", problem)
 
-    def _notice(
-        self, kind: Literal["log", "protocol_error", "plugin_error"], level: str, text: str
-    ) -> None:
+    def _notice(self, kind: NoticeKind, level: str, text: str) -> None:
         self._on_notice(Notice(plugin=self._plugin, kind=kind, level=level, text=text))
 
     def _take_session(self, session_id: str, data: Any) -> None:

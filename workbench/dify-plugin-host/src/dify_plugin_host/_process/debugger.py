@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from dify_plugin_host._errors import DebuggerMissingError
 from dify_plugin_host._settings import HostSettings
-from dify_plugin_packager.plugin import PluginFolder
+from dify_plugin_packager.declarations import PluginFolder
 
 from . import debugged
 

@@ -6,7 +6,7 @@ import os
 import uuid
 from collections.abc import AsyncGenerator, Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from dify_plugin_host._errors import (
     BackwardsError,
@@ -21,14 +21,13 @@ from dify_plugin_host._plugin.source import PluginSource
 from dify_plugin_host._running import Running
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_packager import PluginFolderError
-from dify_plugin_packager.go_types import ShapeError
+from dify_plugin_packager.declarations import PluginFolder, ShapeError
 from dify_plugin_packager.json_access import JsonObject, is_object
-from dify_plugin_packager.plugin import PluginFolder
 from stream_text import redact_text
 
 from .blobs import BlobAssembler
 from .child import Child
-from .connection import BackwardsHandler, Connection, Notice, NoticeHandler
+from .connection import BackwardsHandler, Connection, Notice, NoticeHandler, NoticeKind
 from .debugger import Debugger, without_time_limits
 from .reload_text import describe_failure, describe_reload
 from .session import BackwardsRequest, CallOrigin, Session, to_invoke_error
@@ -298,9 +297,7 @@ class PluginProcess(Running):
         """Report as a notice what a call has done that its author may not mean."""
         self._report("advice", "WARNING", text)
 
-    def _report(
-        self, kind: Literal["reload", "stderr", "failed_call", "advice"], level: str, text: str
-    ) -> None:
+    def _report(self, kind: NoticeKind, level: str, text: str) -> None:
         self._on_notice(Notice(plugin=self.folder.name, kind=kind, level=level, text=text))
 
     async def _reload(self, source: PluginSource, old: Connection) -> None:

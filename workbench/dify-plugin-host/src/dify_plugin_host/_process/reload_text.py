@@ -17,7 +17,7 @@ def describe_reload(changed: Sequence[str], setup_command: str) -> str:
     text = f"{_files(changed)} changed: started again"
     if _DEPENDENCIES.isdisjoint(changed):
         return text
-    return f"{text}, with what is installed; `{setup_command}` in its folder installs what it now asks for"
+    return f"{text} with the packages already installed; `{setup_command}` in its folder installs those it now asks for"
 
 
 def describe_failure(changed: Sequence[str], error: PluginHostError, folder: Path) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from dify_plugin_host._errors import InvokeTimeoutError, PluginHostError, PluginInvokeError
-from dify_plugin_packager.go_types import PLUGIN_ERROR, decode_into, validate
+from dify_plugin_packager.declarations import PLUGIN_ERROR, decode_into, validate
 from dify_plugin_packager.json_access import JsonObject
 
 

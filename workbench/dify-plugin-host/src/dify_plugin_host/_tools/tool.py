@@ -32,10 +32,6 @@ _BLOB_CHUNK_BYTES = 8192
 _UNSET = ("placeholder", "scope", "auto_generate", "template", "min", "max", "precision")
 
 
-def _no_file(_: str) -> None:
-    return None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolParameter:
     """One parameter of a tool.
@@ -99,7 +95,7 @@ class PythonTool:
         }
 
     async def invoke(
-        self, arguments: Mapping[str, Any], *, find_file: FindFile = _no_file
+        self, arguments: Mapping[str, Any], *, find_file: FindFile = lambda _: None
     ) -> list[JsonObject]:
         """Call the function and return its result as tool messages.
 
@@ -139,7 +135,7 @@ class PythonTool:
     def _content(self, parameter: ToolParameter, file: Any, find_file: FindFile) -> bytes:
         found = find_file(str(file.get("url"))) if is_object(file) else None
         if found is None:
-            problem = "expected a file whose link is from here and lives, as Dify hands it over"
+            problem = "expected a file whose link is from this host and has not expired"
             raise self._mismatch(f"parameter {parameter.name!r}: {problem}")
         return found.content
 

@@ -116,11 +116,11 @@ class _Function:
             raise self._error("its name: expected up to 64 ASCII letters, digits and underscores")
         if not self._doc:
             raise self._error("expected a docstring; it tells the model what the tool does")
-        parsed = parse_docstring(self._doc)
+        description, arguments = parse_docstring(self._doc)
         return PythonTool(
             name=self._name,
-            description=parsed.description,
-            parameters=tuple(self._parameters(parsed.arguments)),
+            description=description,
+            parameters=tuple(self._parameters(arguments)),
             function=self._function,
         )
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from dify_plugin_host._errors import InstallError, PluginHostError
 from dify_plugin_host._plugin.source import stamp
+from dify_plugin_packager.declarations import PluginFolder
 from dify_plugin_packager.packaging import (
     Archive,
     identifier_of,
@@ -22,7 +23,6 @@ from dify_plugin_packager.packaging import (
     search_path,
     validate_identifier,
 )
-from dify_plugin_packager.plugin import PluginFolder
 from stream_text import redact_text
 
 from ._install_settings import InstallSettings, Route

@@ -3,7 +3,6 @@
 from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any
 
-from dify_plugin_host._errors import PluginHostError
 from dify_plugin_host._process.session import CallBack, CallOrigin
 from dify_plugin_packager.json_access import JsonObject
 
@@ -48,10 +47,8 @@ class PluginPart:
 
         try:
             messages = self._caller.run(call())
-        except PluginHostError:
-            # A script that was too short tells more than what the plugin made of it.
+        finally:
+            # That a script was too short says more than what the plugin made of it.
             peers.finish(calls_back)
-            raise
-        peers.finish(calls_back)
         self._caller.answered.append(answer := Messages(messages, calls_back))
         return answer

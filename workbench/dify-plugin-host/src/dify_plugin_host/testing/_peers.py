@@ -71,7 +71,9 @@ class Peers:
         if not isinstance(value, Model):
             return value
         if self._models.setdefault(value.name, value) is not value:
-            raise ValueError(f"two models are named {value.name!r}; expected another name=… of one")
+            raise ValueError(
+                f"two models are named {value.name!r}; expected another name=… for one of them"
+            )
         return await value.choose(self._host)
 
     def find(self, request: BackwardsRequest) -> AsyncGenerator[JsonObject] | None:

@@ -1,30 +1,27 @@
 """A plugin that runs, to be called from tests."""
 
 import os
-from collections.abc import (
-    AsyncGenerator,
-    Coroutine,
-    Iterable,
-    Mapping,
-    MutableMapping,
-    Sequence,
-)
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping, MutableMapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from dify_plugin_host._errors import CredentialsMissingError, UnknownNameError
 from dify_plugin_host._platform.agent_node import StrategyRequest
 from dify_plugin_host._platform.plugin_host import PluginHost
 from dify_plugin_host._platform.tool_node import ToolRequest
-from dify_plugin_host._plugin.declarations import Declarations, ModelProvider, ToolProvider
+from dify_plugin_host._plugin.declarations import (
+    Declarations,
+    ModelProvider,
+    ToolProvider,
+    without_credentials,
+)
 from dify_plugin_host._plugin.offers import offers
 from dify_plugin_host._process.connection import Notice
 from dify_plugin_host._process.session import CallOrigin
 from dify_plugin_host._settings import HostSettings
 from dify_plugin_host.installation import PackageSource
+from dify_plugin_packager.declarations import PluginFolder
 from dify_plugin_packager.json_access import JsonObject
-from dify_plugin_packager.plugin import PluginFolder
 from stream_text import REDACTED, KnownSecrets
 
 from ._caller import Caller
@@ -67,7 +64,9 @@ class DifyPlugin:
         settings: HostSettings | None = None,
     ) -> None:
         self.folder, *others = (_read(Path(each)) for each in (path, *beside))
-        providers = [one for folder in (self.folder, *others) for one in _providers(folder)]
+        providers = [
+            one for folder in (self.folder, *others) for one in Declarations(folder).providers
+        ]
         self._credentials: dict[str, Any] = {}
         for one in providers:
             self._credentials |= one.credentials_in(os.environ)
@@ -77,7 +76,6 @@ class DifyPlugin:
             if name not in known:
                 raise UnknownNameError("credential", name, sorted(known))
         self._secrets = set(map(str, self._credentials.values()))
-        hidden = {name for one in providers for name in one.credential_variables.values()}
         self._notices: list[Notice] = []
         self.host = PluginHost(
             self.folder,
@@ -85,7 +83,7 @@ class DifyPlugin:
             credentials=self._credentials,
             tools=(),
             settings=settings,
-            environment={name: text for name, text in os.environ.items() if name not in hidden},
+            environment=without_credentials(os.environ, providers),
             on_notice=self._notices.append,
             restarts=True,
         )
@@ -95,12 +93,7 @@ class DifyPlugin:
         self._caller.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._caller.stop()
 
     def run[T](self, coroutine: Coroutine[Any, Any, T]) -> T:
@@ -293,8 +286,3 @@ class DifyPlugin:
 
 def _read(path: Path) -> PluginFolder:
     return PackageSource(path).folder if path.suffix == ".difypkg" else PluginFolder.read(path)
-
-
-def _providers(folder: PluginFolder) -> list[ToolProvider | ModelProvider]:
-    declared = Declarations(folder)
-    return [*declared.tool_providers, *declared.model_providers]

@@ -139,8 +139,8 @@ class ScriptedModel(Model):
     def _overrun(self) -> str:
         times, last = len(self.requests), self.requests[-1].get("prompt_messages")
         return (
-            f"the scripted model {self.name!r} was asked {times} times, and its script has {len(self._script)} answers; "
-            f"it was asked last: {json.dumps(last, ensure_ascii=False)}"
+            f"the scripted model {self.name!r} was asked {times} times, but its script has {len(self._script)} answers; "
+            f"its last request: {json.dumps(last, ensure_ascii=False)}"
         )
 
     def _chunks(self, scripted: str | ToolCall | Sequence[str | ToolCall]) -> Iterator[JsonObject]:

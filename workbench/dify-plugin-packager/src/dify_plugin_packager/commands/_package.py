@@ -1,22 +1,26 @@
 """The command `package`, which makes plugins into packages, with every wheel inside for `--offline`."""
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from dify_plugin_packager.offline import OfflinePackage, Platform, build_offline
-from dify_plugin_packager.packaging import Package, build_package, with_variant
+from dify_plugin_packager.packaging import (
+    Judge,
+    OfflinePackage,
+    Package,
+    Platform,
+    build_offline,
+    build_package,
+    with_variant,
+)
 
 from ._find_plugins import find_folders
 from ._printable import escape_hidden
 
-
-type Refusals = Callable[[Mapping[str, bytes]], Iterable[str]]
-"""A function that returns the reasons for which the platform would refuse a package of these files."""
 
 _MB = 1024 * 1024
 
@@ -44,7 +48,7 @@ class PackageOptions:
     max_size: Annotated[int, typer.Option(min=1)] = 50
 
 
-def package_plugins(options: PackageOptions, judge: Refusals = lambda _: ()) -> None:
+def package_plugins(options: PackageOptions, judge: Judge = lambda _: ()) -> None:
     """Write packages; print the path, the size in bytes and the unique identifier of each, and any notes on stderr.
 
     Raises:
@@ -67,7 +71,7 @@ def package_plugins(options: PackageOptions, judge: Refusals = lambda _: ()) -> 
             typer.echo(escape_hidden(f"{source.name}: {line}"), err=True)
 
 
-def _package(folder: Path, options: PackageOptions, judge: Refusals) -> Iterator[str]:
+def _package(folder: Path, options: PackageOptions, judge: Judge) -> Iterator[str]:
     """Write a package and print its line; yield the notes on it."""
     built = build_package(folder, options.output, variant=options.variant, judge=judge)
     _print_line(built)
@@ -81,7 +85,7 @@ def _package(folder: Path, options: PackageOptions, judge: Refusals) -> Iterator
 
 
 def _package_offline(
-    source: Path, options: PackageOptions, judge: Refusals, *, platforms: Sequence[Platform]
+    source: Path, options: PackageOptions, judge: Judge, *, platforms: Sequence[Platform]
 ) -> Iterator[str]:
     """Write offline packages and print the line of each; yield the notes on their source."""
     built = build_offline(

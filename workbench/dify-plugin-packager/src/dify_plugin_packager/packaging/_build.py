@@ -14,18 +14,12 @@ from pathlib import Path
 from packaging.utils import canonicalize_name
 
 from dify_plugin_packager._errors import PackageError
-from dify_plugin_packager.plugin import PluginFolder, build_identifier
+from dify_plugin_packager.declarations import PluginFolder, build_identifier
 
 from ._archive import build_archive, write_package
-from ._bundled import (
-    FOLDER,
-    WHERE_DAEMONS_RUN,
-    BundledWheel,
-    build_index_page,
-    build_requirements,
-)
+from ._bundled import FOLDER, WHERE_DAEMONS_RUN, BundledWheel, build_index_page, build_requirements
 from ._contents import Contents
-from ._identity import validate_identifier
+from ._identity import names_in, validate_identifier
 from ._owner import Owner, find_unsaid
 from ._sources import Sources, read_member_sources, read_sources
 from ._toml import write_toml
@@ -35,6 +29,7 @@ from ._workspace import Member, Workspace
 
 
 type Judge = Callable[[Mapping[str, bytes]], Iterable[str]]
+"""A function that returns the reasons for which the platform would refuse a package of these files."""
 
 _EXPORT = ("--no-dev", "--no-header", "--no-annotate")
 
@@ -85,7 +80,8 @@ def build_package(
         changes = read_variant(plugin.path, variant)
         declared = apply_variant(plugin.path, declared, changes)
     author = (owner and owner.author) or plugin.author
-    own = (author, *_name_and_version(declared))
+    _, name, version = names_in(Contents(declared).manifest)  # which a variant may have changed
+    own = (author, name, version)
     # Before wheels are built: the names become a path.
     validate_identifier(plugin.path, build_identifier(*own, {}))
     needed = _read_needed(plugin.path, workspace) if workspace else {}
@@ -102,19 +98,13 @@ def build_package(
         raise PackageError(plugin.path, problem)
     content = build_archive(files)
     return Package(
-        path=write_package(output, f"{'-'.join(own[1:])}.difypkg", content),
+        path=write_package(output, f"{name}-{version}.difypkg", content),
         size_bytes=len(content),
         identifier=build_identifier(*own, files),
         left_out=(*sources.left_out, *_iter_left_out(plugin.path, needed)),
         is_as_is=workspace is None and variant is None,
         unsaid=find_unsaid(Contents(files).manifest) if owner else (),
     )
-
-
-def _name_and_version(files: Mapping[str, bytes]) -> tuple[str, str]:
-    """Return the name and version of a package, which a variant may have changed."""
-    manifest = Contents(files).manifest
-    return str(manifest["name"]), str(manifest["version"])
 
 
 def _workspace_of(folder: Path) -> Workspace | None:

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from dify_plugin_packager._errors import PackageError
-from dify_plugin_packager.plugin import build_identifier, is_identifier
+from dify_plugin_packager.declarations import build_identifier, is_identifier
+from dify_plugin_packager.json_access import JsonObject
 
 from ._archive import Archive
 from ._contents import ContentError, Contents
@@ -19,7 +20,7 @@ def identifier_of(archive: Archive) -> str:
     Raises:
         ContentError: If its manifest cannot be read.
     """
-    return build_identifier(*_names(archive), archive.files)
+    return build_identifier(*names_in(Contents(archive.files).manifest), archive.files)
 
 
 def validate_identifier(path: Path, identifier: str) -> None:
@@ -52,13 +53,13 @@ def read_identity(path: Path) -> tuple[str, str, VersionOrder]:
         validate_identifier(path, identifier_of(archive))
     except ContentError as error:
         raise PackageError(path, str(error)) from None
-    author, name, version = _names(archive)
+    author, name, version = names_in(Contents(archive.files).manifest)
     numbers, _, suffix = version.partition("-")
     # A version without a suffix is the later one: 1.0.0 comes after 1.0.0-beta.
     return author, name, (tuple(map(int, numbers.split("."))), not suffix, suffix)
 
 
-def _names(archive: Archive) -> tuple[str, str, str]:
-    manifest = Contents(archive.files).manifest
+def names_in(manifest: JsonObject) -> tuple[str, str, str]:
+    """Return author, name and version in a manifest."""
     author, name, version = (str(manifest.get(key)) for key in ("author", "name", "version"))
     return author, name, version

@@ -156,7 +156,7 @@ def _git(folder: Path, *options: str) -> set[str]:
         if not any(os.path.lexists(above / ".git") for above in (folder, *folder.parents)):
             return set()
         reason = os.fsdecode(getattr(error, "stderr", b"")).strip() or str(error)
-        problem = f"git, which knows what belongs to it, cannot be asked: {reason}. Or list the files in tool.dify-host.include"
+        problem = f"git cannot list the files of this repository: {reason}. They can also be named in tool.dify-host.include"
         raise PackageError(folder, problem) from None
     return {os.fsdecode(path) for path in listed.stdout.split(b"\0") if path}
 

@@ -31,7 +31,7 @@ _UNASKED = {
     "sitecustomize.py": "Python runs it by itself; expected such code in the plugin's modules",
     "usercustomize.py": "Python runs it by itself; expected such code in the plugin's modules",
     "*.pth": "Python may run it by itself; expected such code in the plugin's modules",
-    "uv.toml": "takes the place of 'tool.uv' of pyproject.toml, and may name another index; expected no such file",
+    "uv.toml": "overrides 'tool.uv' in pyproject.toml, and may name another index; expected no such file",
     "pip.conf": "may name another index; expected no settings of an installer",
     "pip.ini": "may name another index; expected no settings of an installer",
 }
@@ -46,7 +46,7 @@ def check_entries(archive: Archive) -> Iterator[Finding]:
         yield Finding("advice", f"{path!r} appears more than once; the daemon takes the first")
     for entry in archive.entries:
         if stat.S_ISLNK(entry.external_attr >> 16):
-            text = f"{entry.filename!r} is a link, of which the daemon makes a file with the link's text"
+            text = f"{entry.filename!r} is a link, which the daemon turns into a file with the link's target as its text"
             yield Finding("advice", text)
 
 
@@ -69,7 +69,7 @@ def check_size(archive: Archive) -> Iterator[Finding]:
         yield Finding("refused", f"expected at most {SIZE_LIMIT_BYTES} bytes, got {size}")
     elif size > _SIZE_TO_ASK_FOR_BYTES:
         text = (
-            f"expected at most {_SIZE_TO_ASK_FOR_BYTES} bytes, which every Dify takes, got {size}"
+            f"expected at most {_SIZE_TO_ASK_FOR_BYTES} bytes, which every Dify accepts, got {size}"
         )
         yield Finding("advice", text)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from dify_plugin_packager.go_types import PLUGIN_TAGS, TYPES, decode_into, find_violations
+from dify_plugin_packager.declarations import PLUGIN_TAGS, TYPES, decode_into, find_violations
 from dify_plugin_packager.json_access import JsonObject, is_object, list_at, object_at
 from dify_plugin_packager.packaging import ContentError, Contents
 from dify_plugin_packager.rules._dify_releases import DIFY_RELEASES, DifyRelease
@@ -87,32 +87,25 @@ class Declarations:
     def _check_use(self, kind: str, role: str, path: str, content: JsonObject) -> Iterator[Finding]:
         """Check that Dify can use a file's declarations, in the releases that the manifest does not rule out."""
         meant = [release for release in DIFY_RELEASES if release.version >= self.minimum]
-        for finding in self._find_uses((kind, role), path, content, meant):
+        for finding in self._find_uses(kind, role, path, content, meant):
             if self._judges_use or finding.kind == "advice":
                 yield finding
 
     def _find_uses(
-        self,
-        declared: tuple[str, str],
-        path: str,
-        content: JsonObject,
-        releases: Sequence[DifyRelease],
+        self, kind: str, role: str, path: str, content: JsonObject, releases: Sequence[DifyRelease]
     ) -> Iterator[Finding]:
-        yield from check_use(declared, path, content, releases)
-        if declared[1] == "provider":
-            manifest = self.upload.manifest or {}
-            yield from check_tags(declared[0], path, content, manifest, releases)
+        yield from check_use((kind, role), path, content, releases)
+        if role == "provider":
+            yield from check_tags(kind, path, content, self.upload.manifest or {}, releases)
 
     def find_breaks(self, release: DifyRelease) -> Iterator[Finding]:
         """Yield what would break in a release of Dify, whatever the manifest says of versions."""
-        of_manifest = (("manifest", ""), "manifest.yaml", self.upload.manifest or {})
-        of_files = (
-            ((declared.kind, declared.role), declared.path, content)
-            for declared, content in self._of("provider", "item", "model")
+        found = list(
+            self._find_uses("manifest", "", "manifest.yaml", self.upload.manifest or {}, (release,))
         )
-        for declared, path, content in (of_manifest, *of_files):
-            found = self._find_uses(declared, path, content, (release,))
-            yield from (finding for finding in found if finding.kind == "broken")
+        for one, content in self._of("provider", "item", "model"):
+            found += self._find_uses(one.kind, one.role, one.path, content, (release,))
+        yield from (finding for finding in found if finding.kind == "broken")
 
     def check_manifest(self) -> Iterator[Finding]:
         """Check manifest.yaml."""
@@ -126,7 +119,7 @@ class Declarations:
             yield Finding("advice", f"{path}: {problem} (Dify's own packager refuses it)")
         for kind, paths in object_at(self.upload.manifest, "plugins").items():
             if len(paths or ()) > 1:
-                yield Finding("advice", f"{path}: 'plugins.{kind}': of several the last one counts")
+                yield Finding("advice", f"{path}: 'plugins.{kind}': only the last one counts")
 
     def check_providers(self) -> Iterator[Finding]:
         """Check the provider files."""
@@ -142,7 +135,7 @@ class Declarations:
         """Check that Dify can find an agent strategy's icon, which it looks up by the plugin's name."""
         expected = (self.upload.manifest or {}).get("name")
         if object_at(provider, "identity").get("name") != expected:
-            text = f"expected {expected!r}, the plugin's name, or Dify shows no icon of it in a run"
+            text = f"expected {expected!r}, the plugin's name, or Dify shows no icon in a run"
             yield Finding("advice", f"{path}: 'identity.name': {text}")
 
     def _iter_unmatched(self, path: str, provider: JsonObject) -> Iterator[str]:
@@ -180,7 +173,7 @@ class Declarations:
             if declared.role == "position":
                 for name in _items(self._contents, declared.path):
                     if name not in models:
-                        yield f"{declared.path}: {name!r} is no model of this package"
+                        yield f"{declared.path}: {name!r} is not a model of this package"
 
     def check_icons(self) -> Iterator[Finding]:
         """Check that every icon is in _assets, a folder that the SDK always needs."""
@@ -211,7 +204,7 @@ class Declarations:
             if not given:
                 yield Finding("advice", f"{where}.{name}': expected true for an agent strategy")
         if object_at(manifest, "meta").get("version") == "0.0.1":
-            expected = "expected more than 0.0.1, with which Dify hides MCP tools"
+            expected = "expected more than 0.0.1, at which Dify hides MCP tools"
             yield Finding("advice", f"manifest.yaml: 'meta.version': {expected}")
 
     def check_documents(self) -> Iterator[Finding]:

@@ -10,17 +10,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dify_plugin_packager.go_types import (
+from dify_plugin_packager.declarations import (
     KINDS,
     MANIFEST,
     POSITIONS,
     DeclarationError,
     GoType,
+    build_identifier,
+    is_identifier,
     read_yaml_declaration,
 )
 from dify_plugin_packager.json_access import JsonObject, list_at, object_at
 from dify_plugin_packager.packaging import ContentError, Contents
-from dify_plugin_packager.plugin import build_identifier, is_identifier
 from dify_plugin_packager.rules._names import find_author_problem, find_name_problem
 
 

@@ -196,10 +196,10 @@ class Dependencies:
             if path is not None and not self._is_there(str(path)):
                 yield Finding("broken", f"{where}.{name}': expected a file {path!r}")
             elif "index" in source:
-                text = "expected no index but the one of whoever installs"
+                text = "expected no index: whoever installs the package chooses it"
                 yield Finding("advice", f"{where}.{name}': {text}")
             elif "workspace" in source:
-                text = "expected no member of a workspace, as a package is in none"
+                text = "expected no member of a workspace: a package belongs to none"
                 yield Finding("broken", f"{where}.{name}': {text}")
 
     def _check_sdk(self, file: str) -> Iterator[Finding]:
@@ -221,7 +221,7 @@ class Dependencies:
         if "pyproject.toml" not in self._contents.files:
             return
         if "uv.lock" not in self._contents.files:
-            text = "expected a file 'uv.lock'; without it each installation takes what is newest"
+            text = "expected a file 'uv.lock'; without it an installation takes the newest versions"
             yield Finding("advice", text)
             return
         try:
@@ -269,7 +269,7 @@ class Dependencies:
     def check_requirements(self) -> Iterator[Finding]:
         """Check that requirements.txt, which the daemon uses with a mirror, installs the same as uv.lock."""
         if "requirements.txt" not in self._contents.files:
-            text = "expected a file 'requirements.txt', from which mirrors install and the marketplace tests"
+            text = "expected a file 'requirements.txt', which mirrors install from and the marketplace tests"
             yield Finding("advice", text)
             return
         try:
@@ -284,7 +284,7 @@ class Dependencies:
         for found in filter(None, map(_INDEX_OPTION.match, requirements.options)):
             option, index = found.groups()  # The index is not shown: it may contain a password.
             if index.rstrip("/") != PUBLIC_INDEX:
-                text = f"{option!r}: expected no index but the one of whoever installs"
+                text = f"{option!r}: expected no index: whoever installs the package chooses it"
                 yield Finding("advice", f"requirements.txt: {text}")
         if not self._own_folders:  # otherwise the check of the lock has found what is missing
             if "uv.lock" in self._contents.files:

@@ -131,4 +131,4 @@ def _check_contents(archive: Archive) -> Iterator[Finding]:
     ]
     if binaries:
         shown = ", ".join(map(repr, binaries[:_SHOWN]))
-        yield Finding("advice", f"{shown}: a reviewer asks why an executable has to be in there")
+        yield Finding("advice", f"{shown}: a reviewer will ask why an executable is needed")

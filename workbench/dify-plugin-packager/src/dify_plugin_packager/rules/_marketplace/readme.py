@@ -62,10 +62,10 @@ def check_readme(contents: Contents) -> Iterator[Finding]:
         yield Finding("advice", f"{_README}: {expected}")
     prose = " ".join(_iter_prose(text))
     if count := len(_IDEOGRAPHS.findall(prose)):
-        expected = "expected English; other languages belong into readme/, as README_zh_Hans.md"
+        expected = "expected English; other languages belong in readme/, as README_zh_Hans.md"
         yield Finding("rejected", f"{_README}: {expected} ({count} characters are not)")
     elif len(_OTHER_SCRIPTS.findall(prose)) > _FEW:
-        expected = "expected English; other languages belong into readme/, as README_ja_JP.md"
+        expected = "expected English; other languages belong in readme/, as README_ja_JP.md"
         yield Finding("advice", f"{_README}: {expected}")
     yield from _check_sections(text, prose)
     for path in contents.files:

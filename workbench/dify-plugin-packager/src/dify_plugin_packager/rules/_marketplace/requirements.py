@@ -83,7 +83,7 @@ def _judge(text: str) -> tuple[Kind, str] | None:
     if _URL.search(text):
         return "rejected", "expected a package of the index, not a URL or a repository"
     if _PATH.search(text):
-        return "advice", "a path, which a reviewer has to approve"
+        return "advice", "a path; a reviewer has to approve it"
     try:
         requirement = Requirement(text)
     except InvalidRequirement:

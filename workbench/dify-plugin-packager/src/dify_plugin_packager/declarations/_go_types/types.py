@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, override
 
-from ._decimals import parse_decimal
-from ._text import dump_json, go_text, parse_json
+from .decimals import parse_decimal
+from .text import dump_json, go_text, parse_json
 
 
 _EXACT = 2**53  # below it a float holds every whole number

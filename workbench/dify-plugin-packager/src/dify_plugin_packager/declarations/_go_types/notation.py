@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import cast
 
-from ._types import BUILT_IN, Field, GoType, ListOf, Optional, Struct, text
+from .types import BUILT_IN, Field, GoType, ListOf, Optional, Struct, text
 
 
 _DEFINITION = re.compile(r"^type (\S+) (?:string$|struct \{\n(.*?)^\})", re.MULTILINE | re.DOTALL)

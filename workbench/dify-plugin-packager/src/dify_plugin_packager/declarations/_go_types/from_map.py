@@ -7,9 +7,9 @@ decodes, read 2026-11.
 import math
 from typing import Any
 
-from ._rules import validate
-from ._text import go_print
-from ._types import (
+from .rules import validate
+from .text import go_print
+from .types import (
     WHOLE,
     Basic,
     GoType,

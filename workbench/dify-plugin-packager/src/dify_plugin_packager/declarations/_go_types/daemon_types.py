@@ -9,17 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, override
 
-from ._notation import GoTypes
-from ._types import (
-    ABSENT,
-    TEXT,
-    Decoding,
-    ListOf,
-    Problem,
-    ShapeError,
-    Struct,
-    decode_into,
-)
+from .notation import GoTypes
+from .types import ABSENT, TEXT, Decoding, ListOf, Problem, ShapeError, Struct, decode_into
 
 
 _PART, _WRITTEN = "model_entities.PromptMessageContent", "model_entities.promptMessageJSON"

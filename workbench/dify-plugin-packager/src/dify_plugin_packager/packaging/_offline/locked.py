@@ -22,9 +22,9 @@ from packaging.pylock import (
 
 from dify_plugin_packager._errors import PackageError
 from dify_plugin_packager.json_access import object_at
-from dify_plugin_packager.packaging import run_uv, search_path
+from dify_plugin_packager.packaging._uv import run_uv, search_path
 
-from ._platforms import GLIBC, PYTHON_VERSION, Platform
+from .platforms import GLIBC, PYTHON_VERSION, Platform
 
 
 type Source = PackageArchive | PackageDirectory | PackageSdist | PackageVcs | PackageWheel
@@ -64,19 +64,14 @@ def read_locks(folder: Path, platforms: Sequence[Platform]) -> Mapping[Platform,
         exported = _uv("export", "--frozen", "--no-dev", "--format", "pylock.toml", cwd=folder)
         return dict.fromkeys(platforms, Pylock.from_dict(tomllib.loads(exported)))
     listed = _list_of(folder)
-    options = (
-        "--format",
-        "pylock.toml",
-        "--python-version",
-        PYTHON_VERSION,
-        "--python",
-        PYTHON_VERSION,
-    )
-    resolved = {
-        platform: _uv("pip", "compile", listed, *options, *_system_of(platform), cwd=folder)
-        for platform in platforms
-    }
-    return {one: Pylock.from_dict(tomllib.loads(text)) for one, text in resolved.items()}
+    python = (f"--python-version={PYTHON_VERSION}", f"--python={PYTHON_VERSION}")
+    locks: dict[Platform, Pylock] = {}
+    for platform in platforms:
+        system = f"--python-platform={platform.machine}-manylinux_{GLIBC[0]}_{GLIBC[1]}"
+        options = ("--format=pylock.toml", *python, system)
+        resolved = _uv("pip", "compile", listed, *options, cwd=folder)
+        locks[platform] = Pylock.from_dict(tomllib.loads(resolved))
+    return locks
 
 
 def _list_of(folder: Path) -> str:
@@ -120,10 +115,6 @@ def _reason(error: PylockSelectError, platform: Platform) -> str:
     if "python_full_version" in str(error):
         return f"not for Python {PYTHON_VERSION}"
     return f"has no wheel for {platform.name} and Python {PYTHON_VERSION}, and no source to build one from"
-
-
-def _system_of(platform: Platform) -> tuple[str, str]:
-    return "--python-platform", f"{platform.machine}-manylinux_{GLIBC[0]}_{GLIBC[1]}"
 
 
 def _uv(*arguments: str, cwd: Path) -> str:

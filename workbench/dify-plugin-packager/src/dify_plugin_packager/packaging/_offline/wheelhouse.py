@@ -20,12 +20,12 @@ from packaging.pylock import (
 from packaging.utils import parse_wheel_filename
 
 from dify_plugin_packager._errors import DifyPluginError
-from dify_plugin_packager.packaging import neutral_environment, run_program
+from dify_plugin_packager.packaging._uv import neutral_environment, run_program
 from stream_text import redact_text
 
-from ._credentials import Credentials
-from ._locked import Chosen, Source
-from ._platforms import PYTHON_VERSION, Platform
+from .credentials import Credentials
+from .locked import Chosen, Source
+from .platforms import PYTHON_VERSION, Platform
 
 
 _SHOWN_LINES = 4

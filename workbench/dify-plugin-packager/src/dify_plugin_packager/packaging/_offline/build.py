@@ -1,31 +1,24 @@
 """Offline packages for `dify-host package --offline`, made of a plugin's folder or of anybody's package."""
 
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dify_plugin_packager._errors import PackageError
+from dify_plugin_packager.declarations import build_identifier
 from dify_plugin_packager.json_access import object_at
-from dify_plugin_packager.packaging import (
-    Archive,
-    ContentError,
-    Contents,
-    build_archive,
-    build_package,
-    validate_identifier,
-    write_package,
-)
-from dify_plugin_packager.plugin import build_identifier
+from dify_plugin_packager.packaging._archive import Archive, build_archive, write_package
+from dify_plugin_packager.packaging._build import Judge, build_package
+from dify_plugin_packager.packaging._contents import ContentError, Contents
+from dify_plugin_packager.packaging._identity import names_in, validate_identifier
 
-from ._credentials import Credentials
-from ._dependency_files import DEPENDENCY_FILES, Wheels, write_dependency_files
-from ._locked import choose, read_locks
-from ._platforms import GLIBC, PYTHON_VERSION, Platform, needed_glibc
-from ._wheelhouse import WheelError, Wheelhouse
+from .credentials import Credentials
+from .dependency_files import DEPENDENCY_FILES, Wheels, write_dependency_files
+from .locked import choose, read_locks
+from .platforms import GLIBC, PYTHON_VERSION, Platform, needed_glibc
+from .wheelhouse import WheelError, Wheelhouse
 
-
-type Judge = Callable[[Mapping[str, bytes]], Iterable[str]]
 
 _SIGNATURE = ".verification.dify.json"
 # They would send uv to another index, or to another Python.
@@ -110,9 +103,8 @@ class _Maker:
             pyproject = contents.toml("pyproject.toml") if "pyproject.toml" in archive.files else {}
         except ContentError as error:
             raise PackageError(source, str(error)) from None
-        names = (str(self._manifest.get(key)) for key in ("author", "name", "version"))
-        self._author, self._name, self._version = names
-        validate_identifier(source, self._identifier({}))
+        self._names = names_in(self._manifest)
+        validate_identifier(source, build_identifier(*self._names, {}))
         for problem in judge(archive.files):
             raise PackageError(source, problem)
         texts = [
@@ -123,9 +115,6 @@ class _Maker:
         self._credentials = Credentials(texts, pyproject)
         self._files, gone = self._kept_files()
         self._notes = (*notes, *gone)
-
-    def _identifier(self, files: Mapping[str, bytes]) -> str:
-        return build_identifier(self._author, self._name, self._version, files)
 
     def make(
         self, output: Path, platforms: Sequence[Platform], limit: int
@@ -158,13 +147,13 @@ class _Maker:
             del files[name]
         if dropped:
             notes.append(
-                f"left out, because it names something else to install: {', '.join(dropped)}"
+                f"left out, because it would send uv to another index or Python: {', '.join(dropped)}"
             )
         if with_key:
             notes.append(f"left out, because it holds the key of an index: {', '.join(with_key)}")
         runner = object_at(self._manifest, "meta", "runner")
         if (python := str(runner.get("version", PYTHON_VERSION))) != PYTHON_VERSION:
-            always = f"the daemon always takes {PYTHON_VERSION}"
+            always = f"the daemon always uses {PYTHON_VERSION}"
             notes.append(f"manifest.yaml names Python {python}; {always}")
         return files, notes
 
@@ -189,9 +178,8 @@ class _Maker:
 
     def _assemble(self, wheels: Wheels) -> "_Made":
         staging = Path(tempfile.mkdtemp(dir=self._staging))
-        written = write_dependency_files(
-            wheels, name=self._name, version=self._version, staging=staging
-        )
+        _, name, version = self._names
+        written = write_dependency_files(wheels, name=name, version=version, staging=staging)
         files = self._files | wheels.files | written
         return _Made(wheels=wheels, files=files, content=build_archive(files))
 
@@ -208,14 +196,15 @@ class _Maker:
         raise PackageError(self._source, problem)
 
     def _write(self, output: Path, made: "_Made") -> OfflinePackage:
-        file_name = f"{self._name}-{self._version}-offline-{made.named('-')}.difypkg"
+        _, name, version = self._names
+        file_name = f"{name}-{version}-offline-{made.named('-')}.difypkg"
         wheels = made.wheels.files
         needed = max((needed_glibc(Path(name).name) for name in wheels), default=0)
         return OfflinePackage(
             path=write_package(output, file_name, made.content),
             size_bytes=len(made.content),
             unpacked_bytes=made.unpacked,
-            identifier=self._identifier(made.files),
+            identifier=build_identifier(*self._names, made.files),
             platforms=tuple(made.wheels.names),
             wheels=len(wheels),
             glibc=f"{GLIBC[0]}.{needed}" if needed else "",

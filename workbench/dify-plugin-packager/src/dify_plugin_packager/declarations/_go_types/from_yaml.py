@@ -13,8 +13,8 @@ from typing import Any
 
 from dify_plugin_packager.yaml_documents import Node
 
-from . import _scalars as scalars
-from ._types import (
+from . import scalars
+from .types import (
     ANY,
     DECIMAL,
     FLAG,

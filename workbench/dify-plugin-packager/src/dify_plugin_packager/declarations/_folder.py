@@ -1,5 +1,6 @@
 """A plugin folder: its manifest and its YAML files, read without starting it."""
 
+import functools
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -7,9 +8,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dify_plugin_packager._errors import PluginFolderError
-from dify_plugin_packager.go_types import MANIFEST, read_yaml_declaration
 from dify_plugin_packager.json_access import JsonObject, is_list, is_object, list_at, object_at
 from dify_plugin_packager.yaml_documents import load_yaml
+
+from ._go_types.yaml_declarations import MANIFEST, read_yaml_declaration
 
 
 type PluginKind = Literal[
@@ -44,7 +46,8 @@ class PluginFolder:
         folder = Path(path).absolute()
         if not folder.is_dir():
             raise PluginFolderError(folder, "no such folder; expected a Dify plugin folder")
-        manifest: JsonObject = _read(folder, "manifest.yaml", _read_manifest) or {}
+        decode = functools.partial(read_yaml_declaration, kind=MANIFEST)
+        manifest: JsonObject = _read(folder, "manifest.yaml", decode) or {}
         for field in _NEEDED:
             *outer, key = field.split(".")
             if object_at(manifest, *outer).get(key) is None:
@@ -124,10 +127,6 @@ class PluginFolder:
         if not is_list(content):
             raise PluginFolderError(self.path, f"expected a list in {relative!r}")
         return [str(name) for name in content]
-
-
-def _read_manifest(text: str) -> Any:
-    return read_yaml_declaration(text.encode(), MANIFEST)
 
 
 def _read(folder: Path, relative: str, parse: Callable[[str], Any]) -> Any:

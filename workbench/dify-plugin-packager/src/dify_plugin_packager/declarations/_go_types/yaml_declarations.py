@@ -10,10 +10,10 @@ from typing import Any
 
 from dify_plugin_packager.yaml_documents import Node, YamlError, compose
 
-from ._daemon_types import PARAMETER_TEMPLATES, TYPES
-from ._from_yaml import Check, ExcessiveAliasesError, YamlDecoder, join
-from ._scalars import TagError
-from ._types import TEXT, GoType, ListOf
+from .daemon_types import PARAMETER_TEMPLATES, TYPES
+from .from_yaml import Check, ExcessiveAliasesError, YamlDecoder, join
+from .scalars import TagError
+from .types import TEXT, GoType, ListOf
 
 
 _PLUGIN, _YAML = "plugin_entities", "yaml"
@@ -58,7 +58,7 @@ class DeclarationError(ValueError):
         self.problems = problems
 
 
-def read_yaml_declaration(content: bytes, kind: GoType) -> Any:
+def read_yaml_declaration(content: bytes | str, kind: GoType) -> Any:
     """Return a file as the daemon decodes it; None if it is empty.
 
     A provider also gets the names of its files: those of its items under `files`; for models, the patterns under `patterns` and the

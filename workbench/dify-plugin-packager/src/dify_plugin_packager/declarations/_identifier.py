@@ -7,7 +7,7 @@ at bdb5642a, read 2026-10.
 import hashlib
 from collections.abc import Mapping
 
-from dify_plugin_packager.go_types import names_package
+from ._go_types.rules import names_package
 
 
 def checksum(files: Mapping[str, bytes]) -> str:

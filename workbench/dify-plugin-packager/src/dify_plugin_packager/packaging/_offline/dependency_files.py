@@ -7,9 +7,10 @@ from pathlib import Path
 
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
-from dify_plugin_packager.packaging import neutral_environment, run_uv, write_toml
+from dify_plugin_packager.packaging._toml import write_toml
+from dify_plugin_packager.packaging._uv import neutral_environment, run_uv
 
-from ._platforms import PYTHON_VERSION, Platform
+from .platforms import PYTHON_VERSION, Platform
 
 
 DEPENDENCY_FILES = ("pyproject.toml", "uv.lock", "requirements.txt")

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ._daemon_types import TYPES
-from ._types import Struct
+from .daemon_types import TYPES
+from .types import Struct
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

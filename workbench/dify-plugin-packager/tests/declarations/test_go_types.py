@@ -9,13 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from dify_plugin_packager.go_types import (
+from dify_plugin_packager.declarations import (
     ANSWERS,
     CALLS,
-    CATEGORY_PAGE,
     OBJECT,
-    PAGE,
-    README,
     REQUESTS,
     TYPES,
     ShapeError,
@@ -150,10 +147,16 @@ def test_a_price_is_written_out_beyond_the_digits_that_python_prints():
 
 
 def test_a_query_has_texts_and_numbers():
-    assert read_query(PAGE, {"page": "2", "page_size": "+10"}) == {"page": 2, "page_size": 10}
+    assert read_query(TYPES["_.Page"], {"page": "2", "page_size": "+10"}) == {
+        "page": 2,
+        "page_size": 10,
+    }
     asked = {"plugin_unique_identifier": f"a/b:0.0.1@{'0' * 64}", "language": "en_US"}
-    assert read_query(README, {**asked, "other": "1"}) == asked
-    assert read_query(README, {name: [value, "second"] for name, value in asked.items()}) == asked
+    assert read_query(TYPES["_.Readme"], {**asked, "other": "1"}) == asked
+    assert (
+        read_query(TYPES["_.Readme"], {name: [value, "second"] for name, value in asked.items()})
+        == asked
+    )
 
 
 @pytest.mark.parametrize(
@@ -162,7 +165,13 @@ def test_a_query_has_texts_and_numbers():
 )
 def test_a_query_has_lists(tags, found):
     expected = {"page": 1, "page_size": 9, "query": "", "tags": found, "language": ""}
-    assert read_query(CATEGORY_PAGE, {"page": "1", "page_size": "9", **tags}) == expected
+    assert (
+        read_query(
+            TYPES["controllers.listPluginsByCategoryRequest"],
+            {"page": "1", "page_size": "9", **tags},
+        )
+        == expected
+    )
 
 
 @pytest.mark.parametrize(
@@ -170,7 +179,7 @@ def test_a_query_has_lists(tags, found):
 )
 def test_a_query_that_breaks_a_rule_is_refused_in_the_daemons_words(query):
     with pytest.raises(ShapeError, match=r"'Page(Size)?' failed on the '(required|max)' tag"):
-        read_query(PAGE, query)
+        read_query(TYPES["_.Page"], query)
 
 
 def test_of_a_declaration_what_does_not_fit_is_left_empty():

@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from ._daemon_types import TYPES
-from ._types import Struct
+from .daemon_types import TYPES
+from .types import Struct
 
 
 _TABLE = json.loads(Path(__file__).with_name("answers.json").read_text(encoding="utf-8"))

@@ -9,46 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ._daemon_types import TYPES
-from ._rules import validate
-from ._types import TEXT, Field, ListOf, Struct, decode_what_fits
+from .daemon_types import TYPES
+from .rules import validate
+from .types import TEXT, Field, ListOf, Struct, decode_what_fits
 
 
 _MODULE = "github.com/langgenius/dify-plugin-daemon/pkg/entities/"
 _WHOLE = re.compile(r"[+-]?[0-9]+")
-
-PAGE = TYPES["_.Page"]
-"""The query for a page of a list."""
-
-CATEGORY_PAGE = TYPES["controllers.listPluginsByCategoryRequest"]
-"""The query for a page of the plugins of a category."""
-
-CATEGORY = TYPES["controllers.listInstalledPluginIDsRequest"]
-"""The query for the ids of the plugins of a category."""
-
-NOTHING = TYPES["_.Nothing"]
-"""The query of what is asked without one."""
-
-README = TYPES["_.Readme"]
-"""The query for a plugin's README."""
-
-PROVIDER = TYPES["_.Provider"]
-"""The query for one provider of a plugin."""
-
-IDENTIFIER = TYPES["_.Identifier"]
-"""The query for what there is of a package."""
-
-ASSET_PATH = TYPES["_.AssetPath"]
-"""The query for a file among a package's assets."""
-
-TOOL_PROVIDERS = TYPES["_.ToolProviders"]
-"""The body of a question about the providers of tools that there are."""
-
-PLUGIN_IDS = TYPES["_.PluginIDs"]
-"""The body of a question about the installations of some plugins."""
-
-DEPENDENCIES = TYPES["_.Dependencies"]
-"""The body of a question about the packages that are missing."""
 
 
 def _body(data: Struct) -> Struct:

@@ -12,8 +12,7 @@ import uv
 from distributions import Index, digest, sdist, source_files, wheel
 
 from dify_plugin_packager import PackageError
-from dify_plugin_packager.offline import Platform, build_offline
-from dify_plugin_packager.packaging import Archive
+from dify_plugin_packager.packaging import Archive, Platform, build_offline
 
 
 PLUGIN = Path(__file__).parents[3] / "dify-plugin-host/tests/plugins/echo_model"
@@ -485,8 +484,8 @@ def test_a_strangers_signed_package_keeps_its_files_and_says_what_is_gone(
     assert identifier.startswith("tests/echo_model:0.0.1@")
     assert err.splitlines()[1:] == [
         "signed.difypkg: its signature was removed, because it covers other files",
-        "signed.difypkg: left out, because it names something else to install: uv.toml, .python-version",
-        "signed.difypkg: manifest.yaml names Python 3.11; the daemon always takes 3.12",
+        "signed.difypkg: left out, because it would send uv to another index or Python: uv.toml, .python-version",
+        "signed.difypkg: manifest.yaml names Python 3.11; the daemon always uses 3.12",
     ]
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from dify_plugin_packager import DifyPluginError
-from dify_plugin_packager.plugin import initialize_parameter
+from dify_plugin_packager.declarations import initialize_parameter
 
 
 SELECTOR = {"provider": "a/b/c", "model": "m"}

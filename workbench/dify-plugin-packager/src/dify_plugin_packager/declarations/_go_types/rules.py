@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, override
 
-from ._daemon_types import TYPES
-from ._types import ABSENT, ANY, DecimalType, GoType, ListOf, Object, Optional, ShapeError, Struct
+from .daemon_types import TYPES
+from .types import ABSENT, ANY, DecimalType, GoType, ListOf, Object, Optional, ShapeError, Struct
 
 
 type Rule = Callable[[Any], bool]

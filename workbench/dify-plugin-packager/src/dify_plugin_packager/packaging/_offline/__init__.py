@@ -1,0 +1,1 @@
+"""Packages for machines without an index: every wheel is inside."""
