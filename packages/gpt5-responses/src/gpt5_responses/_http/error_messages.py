@@ -238,8 +238,6 @@ def name_request(
 
 def interrupted(error: Exception, *, request_id: str | None) -> ResponsesError:
     """Return the error for a connection that broke, or went silent, while the stream was being read."""
-    if isinstance(error, ResponsesError):
-        return error
     if type(error).__name__ == "ReadTimeout":
         return ConnectionTimeoutError(SILENT, request_id=request_id)
     why = f" ({error.why})." if isinstance(error, SocketError) else "."
