@@ -125,12 +125,12 @@ class RunExecution:
         request: bytes = b"",  # noqa: ARG002 - the interface's
     ) -> bytes:
         """Do a step once in the life of the run, and return its result."""
+        tool = getattr(key, "tool", None)
         key = str(key)  # One that has more to it would be kept with it until the run ends.
         async with self._locks.setdefault(key, asyncio.Lock()):
             if key in self._recorded:
                 return await self._writer.submit(holds.read_step, self.claim, key)
             tries = self._settings.retries if retries else 0
-            tool = getattr(key, "tool", None)
             with about(**{"tool": tool} if tool else {}), self._underway.making(key):
                 result = await try_step(work, retries=tries, after_events=after_events)
             # If the run no longer belongs to this server, the task that awaits this is cancelled.
