@@ -33,26 +33,30 @@ _WIDE: Final = re.compile(rb"[\x80-\xff]+")
 _ASTRAL: Final = (b"\xf0", b"\xf1", b"\xf2", b"\xf3", b"\xf4")
 
 
-async def read_body(request: Request, *, is_optional: bool = False) -> bytes:
-    """Return a request's body, which must be declared as JSON.
+async def read_as[Result](
+    request: Request, read: Callable[[bytes], Result], *, is_optional: bool = False
+) -> Result:
+    """Return what a request's body says, which must be declared as JSON; nothing is kept of the body.
 
     Args:
         request: The request.
-        is_optional: Whether there may be no body, for which an empty object is returned.
+        read: Reads the body, as `work_on_body` has it done.
+        is_optional: Whether there may be no body, for which an empty object is read.
 
     Raises:
         ProblemError: If it is not declared as JSON (415), is larger than the settings allow (413), or does not arrive in time (408).
         ClientDisconnect: If the client has gone.
     """
     settings: ServerSettings = request.app.state.settings
+    is_typed = is_json(request.headers)
+    may_be_none = is_optional and not request.headers.get("content-type", "").strip()
+    body = await _read_body(request, settings) if is_typed or may_be_none else b""
     # Required by name: a page in a browser may send some other types to any server without asking.
-    if not is_json(request.headers):
-        is_untyped = not request.headers.get("content-type", "").strip()
-        if is_optional and is_untyped and not await _read_body(request, settings):
-            return b"{}"
+    if not is_typed and (body or not may_be_none):
         raise ProblemError(415, "Expected 'Content-Type: application/json'.")
-    body = await _read_body(request, settings)
-    return b"{}" if is_optional and not body else body
+    if is_optional and not body:
+        body = b"{}"
+    return await work_on_body(len(body), read, body)
 
 
 def is_json(headers: Headers) -> bool:
@@ -61,18 +65,18 @@ def is_json(headers: Headers) -> bool:
 
 
 async def work_on_body[*Args, Result](
-    body: bytes, work: Callable[[*Args], Result], *arguments: *Args
+    size: int, work: Callable[[*Args], Result], *arguments: *Args
 ) -> Result:
     """Do work on a body and return its result; for a large body in a thread, so that others are answered meanwhile.
 
     Args:
-        body: The body.
+        size: The size of the body in bytes.
         work: Does it.
         arguments: Its arguments.
     """
-    if len(body) <= _SMALL_BODY:
+    if size <= _SMALL_BODY:
         return work(*arguments)
-    pool = _LARGE if len(body) > LARGE_TEXT else None
+    pool = _LARGE if size > LARGE_TEXT else None
     return await asyncio.get_running_loop().run_in_executor(pool, work, *arguments)
 
 
@@ -152,11 +156,10 @@ async def read_json(request: Request, *, is_optional: bool = False) -> Any:
         is_optional: Whether there may be no body, for which an empty object is returned.
 
     Raises:
-        ProblemError: If there is no such body; see `read_body` and `parse_body`.
+        ProblemError: If there is no such body; see `read_as` and `parse_body`.
         ClientDisconnect: If the client has gone.
     """
-    body = await read_body(request, is_optional=is_optional)
-    return await work_on_body(body, parse_body, body)
+    return await read_as(request, parse_body, is_optional=is_optional)
 
 
 async def read_model[Model: BaseModel](
@@ -174,8 +177,9 @@ async def read_model[Model: BaseModel](
         RequestRefusedError: If the model refuses it; the problems name fields, never values.
         ClientDisconnect: If the client has gone.
     """
-    body = await read_body(request, is_optional=is_optional)
-    return await work_on_body(body, lambda: build_model(model, parse_body(body)))
+    return await read_as(
+        request, lambda body: build_model(model, parse_body(body)), is_optional=is_optional
+    )
 
 
 def build_model[Model: BaseModel](model: type[Model], value: Any) -> Model:

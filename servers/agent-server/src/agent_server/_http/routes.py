@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Sequence
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -17,7 +18,7 @@ from agent_server.settings import DEFAULT_TENANT
 from stream_text import LARGE_TEXT
 
 from .access import find_caller, find_tenant, require_right_to, require_start
-from .bodies import build_model, parse_body, read_body, read_model, work_on_body
+from .bodies import build_model, parse_body, read_as, read_model
 from .documents import (
     AnswerRequest,
     CancelRequest,
@@ -104,12 +105,9 @@ async def answer_runs(request: Request) -> Response:
 async def create_run(request: Request) -> Response:
     """Create a run, or return the one that was created under the same idempotency key."""
     require_start(request)
-    key = read_idempotency_key(request)
-    body = await read_body(request)
-    about = (_executor(request), find_tenant(request), key)
-    new = [await work_on_body(body, _build_run, body, *about)]
-    # Of megabytes, which nobody needs while the run is stored; neither does anybody the run.
-    del body
+    about = (_executor(request), find_tenant(request), read_idempotency_key(request))
+    # Taken out again: it may be of megabytes, which nobody needs while it is stored.
+    new = [await read_as(request, partial(_build_run, *about))]
     run, is_new = await find_runs(request).create(new.pop())
     return to_json(
         describe_run(run),
@@ -118,7 +116,7 @@ async def create_run(request: Request) -> Response:
     )
 
 
-def _build_run(body: bytes, executor: Executor, tenant: str, key: str | None) -> NewRun:
+def _build_run(executor: Executor, tenant: str, key: str | None, body: bytes) -> NewRun:
     value = parse_body(body)
     asked = build_model(RunRequest, value)
     agent = asked.agent
@@ -181,8 +179,7 @@ async def cancel_run(request: Request) -> Response:
 
 async def answer_run(request: Request) -> Response:
     """Give a run what it waits for, or tell one under way something: 202, or 200 if the same came before."""
-    body = await read_body(request)
-    asked = await work_on_body(body, _read_input, body)
+    asked = await read_as(request, _read_input)
     runs, run_id, tenant = find_runs(request), _run_id(request), find_tenant(request)
     if isinstance(asked, SteerRequest):
         require_start(request)

@@ -48,6 +48,9 @@ class Creation:
         is_stream: Whether the answer is a stream.
         is_background: Whether the answer comes at once.
         given: The names of the fields that the request has.
+        key: Its idempotency key; None for none.
+        fingerprint: A digest of its body; empty without a key.
+        size: The size of its body in bytes.
     """
 
     model: str
@@ -62,6 +65,9 @@ class Creation:
     is_stream: bool
     is_background: bool
     given: frozenset[str] = field(default_factory=frozenset[str])
+    key: str | None = None
+    fingerprint: str = ""
+    size: int = 0
 
 
 def read_creation(value: Any) -> Creation:

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -15,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from agent_server._http.access import find_caller, find_tenant, require_right_to, require_start
-from agent_server._http.bodies import build_model, parse_body, read_body, work_on_body
+from agent_server._http.bodies import build_model, parse_body, read_as, work_on_body
 from agent_server._http.documents import QueryNumber
 from agent_server._http.problems import ProblemError, refuse
 from agent_server._http.routes import find_runs, read_idempotency_key, to_json
@@ -82,21 +83,19 @@ def _build_models(request: Request) -> Sequence[JsonObject]:
 
 async def create_response(request: Request) -> Response:
     """Begin a run, or answer one that waits, and return the response or a stream of its events."""
-    key = read_idempotency_key(request)
-    body = await read_body(request)
-    asked = await work_on_body(body, _read, body)
+    asked = await read_as(request, partial(_read, read_idempotency_key(request)))
     if asked.is_stream or not asked.is_background:
         # Before anything is begun, of which the client would get nothing but an error.
         find_watchers(request).check(find_tenant(request))
     if asked.previous is None:
-        found = await _answer_history(request, asked, body)
+        found = await _answer_history(request, asked)
         if found is None:
             await resolve_references(request, asked.input, None)
-            found = await _begin(request, asked, key, body)
+            found = await _begin(request, asked)
     else:
-        found = await _go_on(request, asked, asked.previous, key, body)
+        found = await _go_on(request, asked, asked.previous)
     is_stream, is_background = asked.is_stream, asked.is_background
-    del asked, body  # Of megabytes, which nobody needs while the run goes on.
+    del asked  # Of megabytes, which nobody needs while the run goes on.
     if is_stream:
         return _stream(request, found, after=-1)
     # Who asks in the background comes back for the rest.
@@ -105,34 +104,34 @@ async def create_response(request: Request) -> Response:
     return to_json((await wait_for_response(request, found)).response)
 
 
-def _read(body: bytes) -> Creation:
-    return read_creation(parse_body(body))
+def _read(key: str | None, body: bytes) -> Creation:
+    fingerprint = "" if key is None else hashlib.sha256(body).hexdigest()
+    asked = read_creation(parse_body(body))
+    return replace(asked, key=key, fingerprint=fingerprint, size=len(body))
 
 
-async def _go_on(
-    request: Request, asked: Creation, previous_id: str, key: str | None, body: bytes
-) -> Found:
+async def _go_on(request: Request, asked: Creation, previous_id: str) -> Found:
     previous = await _find_previous(request, asked, previous_id)
     items = asked.input
     await resolve_references(request, items, previous)
     told = await read_response(request, previous)
     given, before = previous.input, previous.response_id
-    items[:] = await work_on_body(body, drop_last_turn, items, given, before, told)
+    items[:] = await work_on_body(asked.size, drop_last_turn, items, given, before, told)
     if not items:
         raise refuse("input", "expected an item that the conversation does not have yet")
     if told.waiting is not None:
         check_unchanged(asked, previous.shown, previous.run.metadata)
         return await _answer(request, previous, told.waiting, asked.input)
     # Some clients name the same response at each step of a turn.
-    answered = await _answer_history(request, asked, body)
+    answered = await _answer_history(request, asked)
     if answered is not None:
         return answered
-    return await _begin(request, asked, key, body, previous)
+    return await _begin(request, asked, previous)
 
 
-async def _answer_history(request: Request, asked: Creation, body: bytes) -> Found | None:
+async def _answer_history(request: Request, asked: Creation) -> Found | None:
     """Go on with the run whose response the end of a whole history answers; None if there is none, or it was answered in another way."""
-    response_id, items = await work_on_body(body, find_answered, asked.input)
+    response_id, items = await work_on_body(asked.size, find_answered, asked.input)
     if response_id is None:
         return None
     try:
@@ -172,26 +171,21 @@ async def _read_state(request: Request, previous: Found) -> bytes:
     return state
 
 
-async def _begin(
-    request: Request,
-    asked: Creation,
-    key: str | None,
-    body: bytes,
-    previous: Found | None = None,
-) -> Found:
+async def _begin(request: Request, asked: Creation, previous: Found | None = None) -> Found:
     state = None if previous is None else await _read_state(request, previous)
     require_start(request)
     settings: ServerSettings = request.app.state.settings
     executor, tenant = request.app.state.executor, find_tenant(request)
-    new = await work_on_body(body, lambda: build_run(executor, asked, tenant=tenant, state=state))
+    build = partial(build_run, executor, asked, tenant=tenant, state=state)
+    new = await work_on_body(asked.size, build)
     shown = {name: one for name, one in (new.shown or {}).items() if name != "input"}
     # Of what is large nobody keeps anything while it is stored.
     asked.input.clear()
     made = [
         replace(
             new,
-            idempotency_key=key,
-            fingerprint="" if key is None else hashlib.sha256(body).hexdigest(),
+            idempotency_key=asked.key,
+            fingerprint=asked.fingerprint,
             keep_seconds=None if asked.is_stored else settings.keep_unstored_seconds,
             origin={} if previous is None else {"conversation": previous.run.conversation},
         )
