@@ -16,6 +16,7 @@ import socket
 import ssl
 import threading
 import time
+from asyncio import CancelledError
 from collections import deque
 from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
@@ -269,7 +270,7 @@ class HttpClient:
         connection, network = self._connect()
         network.until = min(until, time.monotonic() + seconds)
         try:
-            response = yield self._kind.send(connection, request)
+            response = yield from self._or_close(connection, self._kind.send, connection, request)
         except FAILURES as error:
             self.validate_time(until)
             raise NoAnswerError(is_proxied=network.is_proxied, own_id=own_id) from error
@@ -278,8 +279,9 @@ class HttpClient:
 
     def drop(self, answer: HttpAnswer) -> Steps[None]:
         """Close an answer and its connection."""
-        for it in (answer.response, answer.connection):
-            yield from self._close(it)
+        with suppress(RuntimeError):  # as below
+            yield from self._or_close(answer.connection, self._kind.close, answer.response)
+        yield from self._close(answer.connection)
 
     def is_own(self, network: Network | AsyncNetwork) -> bool:
         """Return whether this process, and event loop, made a connection. A fork shares its parent's, where each would read the other's answers."""
@@ -320,7 +322,7 @@ class HttpClient:
 
     def end(self, answer: HttpAnswer) -> Steps[None]:
         """Close an answer, and keep its network connection for the next call if it can be reused."""
-        yield self._kind.close(answer.response)
+        yield from self._or_close(answer.connection, self._kind.close, answer.response)
         # The library has closed it unless the body was read to its end and the server keeps it open.
         if not answer.connection.is_idle():
             return
@@ -396,7 +398,8 @@ class HttpClient:
         while True:
             network.until = until
             try:
-                response = yield self._kind.send(connection, request)
+                sending = self._kind.send, connection, request
+                response = yield from self._or_close(connection, *sending)
             except FAILURES as error:
                 self.validate_time(until)
                 may_be_at_work = only_once and not isinstance(error, UNSENT)
@@ -425,6 +428,14 @@ class HttpClient:
                 # It arrived with an earlier answer, so it would be somebody else's.
                 yield self._kind.close(connection)
                 (connection, network), is_kept = self._connect(), False
+
+    def _or_close(self, connection: Any, step: Callable[..., Any], *given: Any) -> Steps[Any]:
+        """Take a step, and close the connection if it fails. The library does not where it is cancelled before it begins to."""
+        try:
+            return (yield step(*given))
+        except (Exception, CancelledError):
+            yield from self._close(connection)
+            raise
 
     def _take(self) -> Steps[tuple[Any, Network | AsyncNetwork, bool]]:
         """Return the most recently used idle connection, or a new one, and whether it was kept."""
