@@ -51,6 +51,10 @@ def count() -> tuple[int, int, int]:
     return me.num_threads(), me.num_fds(), len(me.children(recursive=True))
 
 
+def nothing_runs() -> bool:
+    return not psutil.Process().children(recursive=True)
+
+
 def test_nothing_of_a_server_is_left():
     with McpServers(hostile("fine")):  # So that all is imported.
         pass
@@ -104,7 +108,7 @@ def test_a_start_that_is_given_up_while_the_process_begins_leaves_nothing(monkey
     monkeypatch.setattr(anyio, "open_process", open_slowly)
     with pytest.raises(McpError, match=r"no list of its tools within 0.1 s"):
         McpServers(hostile("fine", start_timeout=0.1)).__enter__()
-    assert psutil.Process().children(recursive=True) == []
+    until(nothing_runs)
 
 
 def test_a_server_that_fails_ends_the_start_of_the_others():
@@ -145,7 +149,7 @@ def test_a_server_may_take_longer_to_start_anew_than_a_call(tmp_path):
         call(servers, "bad_t")
 
         async def call_again() -> str:
-            for _ in range(100):
+            for _ in range(1_000):
                 with suppress(TimeoutError):
                     return (await asyncio.wait_for(tool.ainvoke({}), 0.5)).content
             return "never"
@@ -199,9 +203,8 @@ def test_a_call_that_takes_too_long_is_cancelled_at_the_server(tmp_path):
 
         def has_begun(run: Callable[[Agent, str], Any]) -> bool:
             assert "plain_wait" in run(agent, "?").value
-            assert call(servers, "plain_add", a=1, b=2).content == "3"
-            # A server that stood still that long hears of the call and of its end at once, and does not begin.
-            return note.exists()
+            # A server that stood still that long hears of the call and of its end at once, and does not begin; and it answers others too late.
+            return note.exists() and call(servers, "plain_add", a=1, b=2).content == "3"
 
         for run in (Agent.run, lambda agent, text: asyncio.run(agent.arun(text))):
             until(partial(has_begun, run))
@@ -210,7 +213,6 @@ def test_a_call_that_takes_too_long_is_cancelled_at_the_server(tmp_path):
 
 
 def test_whoever_is_interrupted_while_servers_start_leaves_nothing():
-    me = psutil.Process()
     # Any other thread would not wake the one that waits.
     interrupt = partial(signal.pthread_kill, threading.main_thread().ident, signal.SIGINT)
 
@@ -220,7 +222,7 @@ def test_whoever_is_interrupted_while_servers_start_leaves_nothing():
 
     with pytest.raises(KeyboardInterrupt):
         enter()
-    assert me.children(recursive=True) == []
+    until(nothing_runs)
 
 
 def test_whoever_is_cancelled_while_servers_start_leaves_nothing():
@@ -231,7 +233,7 @@ def test_whoever_is_cancelled_while_servers_start_leaves_nothing():
     for seconds in (*[0, 0.001] * 10, 0.5):
         with pytest.raises(TimeoutError):
             asyncio.run(use(seconds))
-    assert psutil.Process().children(recursive=True) == []
+    until(nothing_runs)
 
 
 def test_of_threads_that_enter_at_once_one_does_and_nothing_is_left():
@@ -248,5 +250,5 @@ def test_of_threads_that_enter_at_once_one_does_and_nothing_is_left():
         thread.join()
     assert entered == [servers]
     servers.__exit__()
-    assert psutil.Process().children(recursive=True) == []
-    assert "agent-mcp" not in {thread.name for thread in threading.enumerate()}
+    until(nothing_runs)
+    until(lambda: "agent-mcp" not in {thread.name for thread in threading.enumerate()})
