@@ -3,12 +3,15 @@
 import asyncio
 import os
 import signal
+import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from operator import le
 from typing import Any
 
@@ -212,12 +215,22 @@ def test_a_call_that_takes_too_long_is_cancelled_at_the_server(tmp_path):
             note.unlink()
 
 
+def find_callers(thread: int) -> list[str]:
+    """Return the last three functions that a thread has called."""
+    frames = traceback.walk_stack(sys._current_frames()[thread])
+    return [frame.f_code.co_name for frame, _ in islice(frames, 3)]
+
+
 def test_whoever_is_interrupted_while_servers_start_leaves_nothing():
-    # Any other thread would not wake the one that waits.
-    interrupt = partial(signal.pthread_kill, threading.main_thread().ident, signal.SIGINT)
+    main = threading.main_thread().ident
+
+    def interrupt() -> None:
+        until(lambda: not nothing_runs() and find_callers(main) == ["wait", "result", "__enter__"])
+        # Any other thread would not wake the one that waits.
+        signal.pthread_kill(main, signal.SIGINT)
 
     def enter() -> None:
-        threading.Timer(0.5, interrupt).start()
+        threading.Thread(target=interrupt).start()
         McpServers(hostile("silent", start_timeout=600)).__enter__()
 
     with pytest.raises(KeyboardInterrupt):
