@@ -424,15 +424,18 @@ async def test_whoever_lets_go_of_a_run_lets_go_of_its_agents():
     def start():
         return AgentRun([], maximum_iterations=3), Script(ask(call())), [finder]
 
+    def is_said(event):
+        return isinstance(event, AgentEvent) and isinstance(event.event, ShowText)
+
     events = drive(*start())
-    next(event for event in events if isinstance(event, AgentEvent))
+    next(filter(is_said, events))
     events.close()
     assert closed.wait(60)
 
     closed.clear()
     events = adrive(*start())
     async for event in events:
-        if isinstance(event, AgentEvent):
+        if is_said(event):
             break
     await events.aclose()
     assert await asyncio.to_thread(closed.wait, 60)

@@ -179,7 +179,7 @@ def test_a_function_sees_that_its_run_was_cancelled(play, run, is_agent):
         tools = [as_tool("helper", "Helps.", Script(ask(call), "So."), tools)]
         call = use("helper", '{"task": "Help."}')
     assert play(run, Script(ask(call), "So."), tools, cancelled=cancelled)
-    assert seen.is_set()
+    assert seen.wait(60)
 
 
 def test_whoever_closes_the_generator_is_seen_too():

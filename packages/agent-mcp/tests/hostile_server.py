@@ -202,7 +202,7 @@ def call(how: str, number: object, *more: str) -> dict[str, Any] | None:  # noqa
                 send({"id": 7_000_000, "result": {}})
         case "progress":
             for step in range(14):
-                time.sleep(0.25)
+                time.sleep(float(more[0]))
                 send(
                     {
                         "method": "notifications/progress",

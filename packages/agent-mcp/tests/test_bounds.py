@@ -64,7 +64,9 @@ def test_what_a_server_writes_beside_stops_nothing():
         assert call(servers, "bad_t").content == "done"
 
 
-def test_a_server_that_hangs_is_given_up():
+def test_a_server_that_hangs_is_given_up(monkeypatch):
+    # Whoever runs the tool gives up first, even if this process stands still in that moment.
+    monkeypatch.setattr("agent_mcp._connection._GRACE_SECONDS", 600)
     with McpServers(hostile("hang", timeout=0.3)) as servers:
         result = Agent(one_call, servers.tools).run("?")
 
@@ -115,8 +117,9 @@ def test_a_tool_with_a_schema_that_nobody_could_use_is_left_out_by_name():
 
 
 def test_the_schemas_count_among_the_time_to_start():
-    with pytest.raises(McpError, match=r"'bad': no list of its tools within 2 s"):
-        McpServers(hostile("slow-schemas", start_timeout=2)).__enter__()
+    # They take some seconds, of which only this one is spent.
+    with pytest.raises(McpError, match=r"'bad': no list of its tools within 0.5 s"):
+        McpServers(hostile("slow-schemas", start_timeout=0.5)).__enter__()
 
 
 def test_a_call_ends_without_an_answer_or_progress(monkeypatch):
@@ -124,9 +127,19 @@ def test_a_call_ends_without_an_answer_or_progress(monkeypatch):
     with McpServers(hostile("hang")) as servers:
         error = call(servers, "bad_t").error
         assert error == "neither an answer nor progress within 0.5 s, its `timeout` being None"
-    monkeypatch.setattr("agent_mcp._connection._SILENT_SECONDS", 3)
-    with McpServers(hostile("progress")) as servers:
-        assert call(servers, "bad_t").content == "done"
+
+
+def test_a_call_with_progress_may_take_longer(monkeypatch):
+    # The server tells of it that often that it is silent for a tenth of the limit, unless the machine is busy.
+    def is_done(seconds: float) -> bool:
+        monkeypatch.setattr("agent_mcp._connection._SILENT_SECONDS", seconds)
+        with McpServers(hostile("progress", seconds / 10)) as servers:
+            return call(servers, "bad_t").content == "done"
+
+    assert any(map(is_done, (1, 10, 100)))
+
+
+def test_a_call_is_given_up_where_whoever_runs_it_does_not():
     with McpServers(hostile("hang", timeout=0.2)) as servers:
         assert call(servers, "bad_t").error == "no answer within 0.2 s"
 

@@ -4,6 +4,7 @@ import logging
 import socket
 import subprocess
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 from hostile_http import hostile_http
@@ -18,11 +19,14 @@ SECRET = "hunter22-hunter22"
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     """The address of a server as people write them."""
-    with socket.socket() as free:
+    with ExitStack() as stack:
+        # Bound, nobody else takes the port; and as nobody listens yet, the server may have it.
+        free = stack.enter_context(socket.socket())
+        free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [*PLAIN, str(port)]
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        command = [*PLAIN, str(port)]
+        process = stack.enter_context(subprocess.Popen(command, stderr=subprocess.DEVNULL))
 
         def listens() -> bool:
             with socket.socket() as one:
@@ -169,7 +173,8 @@ def test_a_call_is_made_again_once_and_only_where_the_server_has_not_made_it():
     assert len(bad.headers) - before < 7  # A session is not opened anew for it.
 
 
-def test_a_stream_that_ends_at_once_is_asked_for_later_and_later():
+def test_a_stream_that_ends_at_once_is_asked_for_later_and_later(monkeypatch):
+    monkeypatch.setattr("agent_mcp._http._SHORT_SECONDS", 600)
     with hostile_http("streams-that-end") as bad:
         bad.session = "s1"
         with McpServers(HttpServer("web", bad.url)):

@@ -26,6 +26,15 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def patience() -> Iterator[None]:
+    """Keep connections for as long as a machine may need for the next call, and wait that long for a socket."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gpt5_responses._http.client._IDLE_SECONDS", 600.0)
+        patch.setattr("gpt5_responses._http.web_socket._UPGRADE_SECONDS", 100.0)
+        yield
+
+
 @pytest.fixture
 def transport() -> Iterator[Transport]:
     """Give a pool of connections, which closes with the test."""

@@ -5,15 +5,11 @@ import json
 import os
 import socket
 import struct
-import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from fcntl import ioctl
-from termios import TIOCOUTQ
 from typing import Any
 
-from wire import Wire, body_of, frames, head, whole
+from wire import Wire, arrive, body_of, frames, head, whole
 from wsproto.connection import Connection, ConnectionType
 from wsproto.events import BytesMessage, CloseConnection, Ping, TextMessage
 from wsproto.utilities import generate_accept_token
@@ -58,13 +54,9 @@ class Peer:
         self.peer.sendall(b"".join(map(self.frame, events)))
 
     def deliver(self, *events: object) -> None:
-        """Send events, and wait until the client's machine has them, for its program may not look before."""
+        """Send events, and wait until they have arrived."""
         self.send(*events)
-        for _ in range(6000):
-            if not int.from_bytes(ioctl(self.peer, TIOCOUTQ, b"\0" * 4), sys.byteorder):
-                return
-            time.sleep(0.01)
-        raise TimeoutError
+        arrive(self.peer)
 
     def send_bytes(self, data: bytes) -> None:
         self.peer.sendall(self._frames.send(BytesMessage(data=data)))

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from following import begun
-from wire import REQUEST, SILENT, WHOLE, Wire, chunk, frames, head, whole
+from wire import REQUEST, SILENT, WHOLE, Wire, arrive, chunk, frames, head, whole
 
 from gpt5_messages import BlockDelta
 from gpt5_responses import (
@@ -165,6 +165,7 @@ def test_what_had_arrived_when_it_was_closed_is_still_told(transport: Transport)
         peer.sendall(OPENING + chunk(frames(first)))
         wanted.wait(120)
         peer.sendall(chunk(frames(rest)))
+        arrive(peer)
         arrived.set()
         peer.recv(1)
 
@@ -176,7 +177,6 @@ def test_what_had_arrived_when_it_was_closed_is_still_told(transport: Transport)
                 return False
             wanted.set()
             arrived.wait(120)
-            time.sleep(0.05)
             closer = threading.Thread(target=stream.close)
             closer.start()
             closer.join(120)

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from wire import DONE, REQUEST, SILENT, Answer, Wire, frames, head, stream, whole
+from wire import DONE, REQUEST, SILENT, Answer, Wire, arrive, frames, head, stream, whole
 
 from gpt5_responses import (
     AsyncResponsesClient,
@@ -267,21 +267,24 @@ async def test_what_came_along_with_an_answer_answers_no_other_request(
     assert wire.connections == asked.connections == 2
 
 
-def closed_after(answer: Answer) -> Answer:
-    """Answer and close the connection, without a word about it."""
+def closed_after(answer: Answer, closed: threading.Semaphore) -> Answer:
+    """Answer and close the connection, without a word about it; tell when that has arrived."""
 
     def close(peer: socket.socket) -> None:
         answer(peer)
-        peer.shutdown(socket.SHUT_RDWR)
+        peer.shutdown(socket.SHUT_WR)
+        arrive(peer)
+        closed.release()
 
     return close
 
 
 def test_a_connection_that_the_server_has_closed_is_not_used(transport: Transport) -> None:
-    with Wire(closed_after(stream(DONE))) as wire:
+    closed = threading.Semaphore(0)
+    with Wire(closed_after(stream(DONE), closed)) as wire:
         for _ in range(3):
             create(wire.connection(), REQUEST, transport=transport)
-            time.sleep(0.02)
+            assert closed.acquire(timeout=120)
 
     assert len(wire.requests) == wire.connections == 3
 

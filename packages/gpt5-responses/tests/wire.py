@@ -2,9 +2,13 @@
 
 import json
 import socket
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
+from fcntl import ioctl
 from functools import partial
+from termios import TIOCOUTQ
 from typing import Any
 
 from dify_plugin_kit.pacing import Pacer
@@ -16,6 +20,9 @@ from gpt5_simulator import RawServer
 REQUEST = {"model": "gpt-5.2", "input": "Hello there", "stream": True, "store": False}
 WHOLE = {**REQUEST, "stream": False}
 make_pacer = partial(Pacer[StreamEvent], piece=BlockDelta, end=ResponseEnded)
+
+PATIENCE = (0.1, 1.0, 10.0, 100.0)
+"""Limits in seconds, of which each is tried that a machine may need: one that was over too early has shown nothing."""
 
 # An answer that says nothing; one without any item would be a failure.
 SILENT = {"status": "completed", "output": [{"type": "reasoning", "summary": []}]}
@@ -74,3 +81,12 @@ def dripping(*opening: bytes, piece: bytes, pause: threading.Event, seconds: flo
             peer.sendall(piece)
 
     return answer
+
+
+def arrive(peer: socket.socket) -> None:
+    """Wait until all that was sent, and the end if there is one, is at the other side, whose program may not look before."""
+    for _ in range(6000):
+        if not int.from_bytes(ioctl(peer, TIOCOUTQ, b"\0" * 4), sys.byteorder):
+            return
+        time.sleep(0.01)
+    raise TimeoutError
