@@ -20,6 +20,8 @@ from agent_runner import AgentRunner
 # Saves uv the search for a Python before each script.
 os.environ.setdefault("UV_PYTHON", sys.executable)
 
+# Seconds after which something never happens: what takes a second takes a minute on a busy machine.
+PATIENCE = 600
 # A busy machine must not fail a law that holds.
 PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 # Fixed examples, so that coverage does not depend on chance; `long` tries new ones.
@@ -91,7 +93,7 @@ class Preloaded:
 
     def __init__(self):
         self._channel, theirs = socket.socketpair()
-        self._channel.settimeout(120)
+        self._channel.settimeout(PATIENCE)
         script = Path(__file__).with_name("preloaded.py")
         self._process = subprocess.Popen(
             [sys.executable, script, str(theirs.fileno())], pass_fds=[theirs.fileno()]
@@ -117,7 +119,7 @@ class Preloaded:
 
     def close(self):
         self._channel.close()
-        self._process.wait(timeout=60)
+        self._process.wait(timeout=PATIENCE)
 
     def _ask(self, request, *files):
         socket.send_fds(self._channel, [json.dumps(request).encode()], files)
@@ -151,7 +153,7 @@ class Server:
         self._ready = threading.Event()
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
-        assert self._ready.wait(timeout=120)
+        assert self._ready.wait(timeout=PATIENCE)
 
     def submit(self, agent, fields, **body):
         """Create a run, and return it."""
@@ -180,7 +182,7 @@ class Server:
     def wait(self):
         """Return the exit code; what it printed is in `lines` then."""
         if self._code is None:
-            self._reader.join(timeout=120)
+            self._reader.join(timeout=PATIENCE)
             assert not self._reader.is_alive()
             self._code = self.process.wait()
         return self._code
@@ -200,7 +202,7 @@ class Server:
                 # A server closes a connection that is idle for five seconds, perhaps as it is used again: none is kept.
                 self.client = httpx.Client(
                     base_url=found[1],
-                    timeout=120,
+                    timeout=PATIENCE,
                     verify=False,
                     limits=httpx.Limits(max_keepalive_connections=0),
                 )

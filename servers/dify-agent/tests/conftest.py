@@ -43,7 +43,7 @@ def pytest_itemcollected(item):
         item.add_marker("long")
 
 
-PATIENCE = 120  # seconds after which something never happens
+PATIENCE = 600  # seconds after which something never happens
 # A server closes a connection that is idle for five seconds, perhaps as it is used again. Those of here wait longer, and those
 # that cannot be told so are asked over a new connection each time.
 SERVED = {"log_level": "warning", "timeout_graceful_shutdown": 1, "timeout_keep_alive": PATIENCE}

@@ -78,7 +78,7 @@ def load(*stages: tuple[list[str], tuple[str, ...]]) -> subprocess.CompletedProc
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
 
 

@@ -29,6 +29,23 @@ def run_command(preloaded):
 
 
 @pytest.fixture
+def read_terminal():
+    """Return a function that returns all that was written to a terminal, once nobody has its other end open any more."""
+    return _read_terminal
+
+
+def _read_terminal(ours):
+    shown = b""
+    try:
+        while chunk := os.read(ours, 65536):
+            shown += chunk
+    except OSError:  # how a terminal says that nobody writes any more
+        pass
+    os.close(ours)
+    return shown
+
+
+@pytest.fixture
 def run_on_terminal(preloaded):
     """Return a function that runs an agent on a terminal and returns all that appeared there."""
 
@@ -41,13 +58,7 @@ def run_on_terminal(preloaded):
             environment={"TERM": "xterm-256color"} | (environment or {}),
         )
         os.close(theirs)
-        shown = b""
-        try:
-            while chunk := os.read(ours, 65536):
-                shown += chunk
-        except OSError:  # how a terminal says that nobody writes any more
-            pass
-        os.close(ours)
+        shown = _read_terminal(ours)
         assert process.wait() == 0
         return shown.decode()
 

@@ -32,7 +32,7 @@ def test_a_runner_that_is_killed_leaves_nothing_behind(make_agent):
         line = runner.stdout.readline().decode()
         left = [psutil.Process(int(pid)) for pid in line.strip("[]\n").split(",")]
         runner.kill()
-    _, alive = psutil.wait_procs(left, timeout=60)
+    _, alive = psutil.wait_procs(left, timeout=600)
     assert alive == []
 
 

@@ -22,7 +22,7 @@ def _belongs(process, request_id):
 
 
 def _wait_until_gone(processes):
-    _, alive = psutil.wait_procs(processes, timeout=120)
+    _, alive = psutil.wait_procs(processes, timeout=600)
     return not alive
 
 

@@ -98,7 +98,7 @@ def belongs(process, run_id):
 
 
 def wait_for(condition):
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)
@@ -177,22 +177,24 @@ def test_a_killed_server_leaves_no_process_of_its_scripts(make_agent, start_serv
     server.kill()
     server = start_server(agent, lease_seconds=1)
     assert server.follow(run_id)[-1]["data"]["error_type"] == "interrupted"
-    assert processes(run_id) == []
+    # The kernel may take a moment to remove a killed process.
+    wait_for(lambda: processes(run_id) == [])
 
 
 def test_a_server_that_wakes_after_its_lease_ends_no_script_of_the_next_attempt(
     make_agent, start_server, tmp_path
 ):
     agent = make_agent(WAIT)
-    settings = {"on_crash": "rerun", "lease_seconds": 1, "concurrency": 1}
-    sleeper = start_server(agent, **settings)
+    settings = {"on_crash": "rerun", "concurrency": 1}
+    # Who wakes waits far longer before it takes the other for dead, which may be late on a busy machine.
+    sleeper = start_server(agent, lease_seconds=12, **settings)
     file = {"name": "a.txt", "data": "aW5zaWRl"}
     run_id = sleeper.submit("agent", {}, files=[file])["run_id"]
     wait_for((agent / "begun").exists)
     (agent / "begun").unlink()
     let_stand_still(sleeper, tmp_path / "state")
     try:
-        server = start_server(agent, **settings)
+        server = start_server(agent, lease_seconds=4, **settings)
         wait_for((agent / "begun").exists)
     finally:
         sleeper.process.send_signal(signal.SIGCONT)

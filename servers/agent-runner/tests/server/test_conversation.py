@@ -54,7 +54,7 @@ def asked(tmp_path, make_runner, make_agent):
 
 
 async def create(client, status=200, **body):
-    answer = await client.post("/v1/responses", json={"model": "agent", **body}, timeout=120)
+    answer = await client.post("/v1/responses", json={"model": "agent", **body}, timeout=600)
     assert answer.status_code == status, answer.text
     return answer.json()
 

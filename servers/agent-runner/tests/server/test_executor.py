@@ -135,7 +135,7 @@ async def test_a_script_that_fails_says_why_and_keeps_what_it_said(make_agent, r
 
 
 async def test_a_script_that_takes_too_long_is_ended(make_agent, run_once):
-    agent = make_agent("import time\ntime.sleep(60)")
+    agent = make_agent("import time\ntime.sleep(600)")
     _, run = await run_once(agent, limits={"timeout_seconds": 0.5, "terminate_seconds": 0.1})
     assert (run.result.error_type, run.result.error) == ("timed_out", "timed out after 0.5 s")
 
@@ -235,7 +235,7 @@ async def test_a_cancelled_run_ends_its_script_and_keeps_when_it_began(
         import pathlib, time
         try:
             print("begun", flush=True)
-            time.sleep(60)
+            time.sleep(600)
         finally:
             pathlib.Path("ended").touch()
     """)

@@ -15,11 +15,15 @@ from dify_agent.plugin_daemon_transport import SilenceLimits
 
 QUESTION = [ModelRequest.user_text_prompt("hi")], None, ModelRequestParameters()
 LONG = 60
+MOMENT = 0.005
 
 
 @pytest.fixture
 async def _steady_clock():
-    """Let a tenth of a second pass at most at once by the loop's clock: while the process stood still, nobody was silent."""
+    """Let a moment pass at most at once by the loop's clock: while the process stood still, nobody was silent.
+
+    So short a moment that what is under way arrives within a few of them, on a busy machine as well.
+    """
     loop = asyncio.get_running_loop()
     read = loop.time
     shown = last = read()
@@ -27,12 +31,12 @@ async def _steady_clock():
     def time():
         nonlocal shown, last
         now = read()
-        shown, last = shown + min(now - last, 0.1), now
+        shown, last = shown + min(now - last, MOMENT), now
         return shown
 
     async def look_often():
         while True:  # noqa: ASYNC110 - nothing is waited for
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(MOMENT)
 
     loop.time = time
     looking = asyncio.create_task(look_often())
