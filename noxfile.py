@@ -573,8 +573,6 @@ def repository(session: nox.Session) -> None:
 _UNSTOPPED = (
     # It stops a server itself, which nobody else may resume.
     "server/test_command.py::test_a_server_that_wakes_after_its_lease_ends_no_script_of_the_next_attempt",
-    # The least that people may set is a second, which here has to be enough.
-    "checks/test_soak.py::test_everything_that_a_plugin_offers_is_called",
 )
 
 

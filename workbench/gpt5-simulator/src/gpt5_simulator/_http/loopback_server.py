@@ -12,7 +12,7 @@ from gpt5_simulator._errors import StartError
 
 
 _HOST = "127.0.0.1"
-_START_SECONDS = 30.0
+_START_SECONDS = 120.0  # in which also a busy machine gets a thread to run
 _STOP_SECONDS = 10.0
 _GRACE_SECONDS = 1.0  # for a model object that blocks; whatever is being sent ends at once
 _IDLE_SECONDS = 75  # longer than clients keep idle connections; else a request may arrive on one that is being closed
