@@ -1,4 +1,4 @@
-"""What a tool has said is let go of once the run was told of it."""
+"""What a tool has said is let go of once the run was told of it, and what a step has asked once it is made."""
 
 import gc
 import logging
@@ -8,7 +8,7 @@ from typing import ClassVar
 import pytest
 from scripted import Script, ask, use
 
-from agent_driver import drive
+from agent_driver import Agent, StepKey, drive
 from agent_tooling import Tool, ToolOutput
 
 
@@ -52,3 +52,26 @@ def test_nothing_of_a_tool_that_failed_waits_for_the_garbage_collector(run, func
         pass
     del _event
     assert len(Piece.made) == 0
+
+
+class Counting:
+    """Makes steps, and counts the keys that there are meanwhile."""
+
+    def __init__(self):
+        self.counts = []
+
+    async def step(self, _key, work, /):
+        gc.collect()
+        self.counts.append(sum(type(one) is StepKey for one in gc.get_objects()))
+        return await work()
+
+
+async def test_a_step_that_was_made_keeps_nothing_of_its_request():
+    steps = Counting()
+    looks = [ask(use("look")) for _ in range(5)]
+
+    await Agent(Script(*looks, "Done."), [Tool.from_function(lambda: "Seen.", name="look")]).arun(
+        "?", steps=steps
+    )
+
+    assert max(steps.counts) == steps.counts[0]

@@ -270,9 +270,10 @@ class Stepper:
     def _model_key(self, call: CallModel) -> StepKey:
         request = self._request(call, may_retry=self.run.may_retry)
         key = self._key(request, str(call.round))
-        self._asked[key] += 1
+        name = str(key)  # The key itself holds what it asks.
+        self._asked[name] += 1
         # A round may ask for its summary more than once; another try of its call is another round.
-        number = self._asked[key]
+        number = self._asked[name]
         return key if number == 1 else self._key(request, f"{call.round}.{number}")
 
     def _request(self, call: CallModel | ToolCall | GuardrailCall, **about: Any) -> StepRequest:
