@@ -202,9 +202,9 @@ def port():
 
 @pytest.fixture
 def ready(monkeypatch):
-    """The codes of a server's readiness; it stays unready until that was heard, and then each look at its clock takes a minute."""
-    codes, minutes = [], itertools.count(60, 60)
-    clock = SimpleNamespace(monotonic=lambda: next(minutes) if 503 in codes else 0)
+    """The codes of a server's readiness; it stays unready until that was heard, and then each look at its clock takes half a minute."""
+    codes, seconds = [], itertools.count(60, 30)
+    clock = SimpleNamespace(monotonic=lambda: next(seconds) if 503 in codes else 0)
     monkeypatch.setattr("agent_server._http.server.time", clock)
     # Nor does it give up what it has still to send.
     monkeypatch.setattr("agent_server._command.traces._LAST_SECONDS", 600)
