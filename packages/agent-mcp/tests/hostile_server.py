@@ -55,7 +55,7 @@ WILD = {
 MODERN: dict[str, Any] = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 
 
-def list_tools(how: str, cursor: str | None) -> dict[str, Any]:  # noqa: C901, PLR0911, PLR0912 - as many ways
+def list_tools(how: str, cursor: str | None) -> dict[str, Any]:  # noqa: C901, PLR0911 - as many ways
     match how:
         case "many-tools":
             return {"tools": [tool(f"t{number}") for number in range(1_001)]}
@@ -119,10 +119,6 @@ def list_tools(how: str, cursor: str | None) -> dict[str, Any]:  # noqa: C901, P
                     tool("misplaced", OBJECT | {"properties": {"a": nowhere}}),
                 ]
             }
-        case "slow-schemas":
-            properties = {f"p{number}": {"type": "string"} for number in range(2_000)}
-            schema = OBJECT | {"properties": properties}
-            return {"tools": [tool(f"t{number}", schema) for number in range(10)]}
         case "twins":
             return {"tools": [tool("a.b"), tool("a_b"), tool("a b", title="Twin"), tool("l" * 99)]}
         case "secrets":
