@@ -309,6 +309,10 @@ def _iter_changed(
         while chunk := answer.read1(65_536):
             yield chunk
         return
+    if answer.headers["Content-Type"] == "application/json":  # whoever does not stream
+        whole = change({"type": "response.completed", "response": json.load(answer)})
+        yield json.dumps(whole and whole["response"]).encode()
+        return
     for line in answer:
         if line.startswith(b"data:") and (event := change(json.loads(line[5:]))):
             yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()

@@ -1,14 +1,17 @@
 """Ours, packages alone, through the whole table with a task of our own; the tasks of others are played by `nox -s harness`."""
 
+import json
 import runpy
 import sys
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 import pytest
 
+from gpt5_simulator import SIMULATOR_KEY
 from harness.cells import Program, read_harnesses
 from harness.mutations import draw_cases, read_mutations
-from harness.server import HarnessServer
+from harness.server import HarnessServer, Run
 from harness.table import Column, build_table
 from harness.tasks import Parameter, Task, ToolSpec
 from harness.verdicts import judge
@@ -108,3 +111,21 @@ def test_an_option_that_cannot_be_met_is_named(monkeypatch, capsys, options, tol
         runpy.run_module("harness.__main__", run_name="__main__")
 
     assert told in capsys.readouterr().err
+
+
+def test_whoever_does_not_stream_is_told_the_same():
+    [mutation] = [one for one in read_mutations() if one.name == "usage-in-other-words"]
+    task = build_task("t0")
+    case = next(
+        one for seed in range(99) for one in draw_cases(mutation, [task], seed, 1) if one.step == 0
+    )
+    asked = {"model": "gpt-5.4", "input": task.question}
+    with HarnessServer() as server:
+        server.runs = {"t0": Run(case=case)}
+        request = Request(f"{server.base_url}/responses", json.dumps(asked).encode())
+        request.add_header("Authorization", f"Bearer {SIMULATOR_KEY}")
+        request.add_header("Content-Type", "application/json")
+        with urlopen(request) as response:
+            answer = json.load(response)
+
+    assert sorted(answer["usage"]) == ["completion_tokens", "prompt_tokens"]
