@@ -55,7 +55,7 @@ def test_nothing_of_a_tool_that_failed_waits_for_the_garbage_collector(run, func
 
 
 class Counting:
-    """Makes steps, and counts the keys that there are meanwhile."""
+    """Whoever makes the steps, and counts the keys that there are meanwhile."""
 
     def __init__(self):
         self.counts = []
