@@ -1,3 +1,5 @@
+import asyncio
+
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
@@ -17,3 +19,24 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     """Have `-m long` try each law again with many more examples."""
     if item.config.option.markexpr == "long" and is_hypothesis_test(getattr(item, "obj", None)):
         item.add_marker("long")
+
+
+@pytest.fixture
+def at_look(monkeypatch):
+    """Does something while a page waits for its next look at a log: after as many looks as are given, however long they took."""
+    real, seconds = asyncio.sleep, 0.005
+
+    def set_up(name, number, work):
+        looks = []
+
+        async def sleep(pause):
+            looks.extend([pause] * (pause == seconds))
+            if len(looks) == number:
+                looks.append(pause)
+                work()
+            await real(pause)
+
+        monkeypatch.setattr(f"run_log.view._app.{name}", seconds)
+        monkeypatch.setattr(asyncio, "sleep", sleep)
+
+    return set_up

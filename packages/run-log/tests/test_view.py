@@ -4,7 +4,6 @@ import base64
 import json
 import re
 import shutil
-import threading
 import tracemalloc
 from pathlib import Path
 
@@ -482,14 +481,11 @@ def test_a_run_that_goes_on_has_a_fixture_of_what_there_is(tmp_path):
     assert '"is_repeated": true' in source
 
 
-def test_news_come_until_the_run_has_ended(tmp_path, monkeypatch):
-    monkeypatch.setattr("run_log.view._app._LOOK_SECONDS", 0.005)
+def test_news_come_until_the_run_has_ended(tmp_path, monkeypatch, at_look):
     monkeypatch.setattr("run_log.view._app._ALIVE_SECONDS", 0.01)
     run = write_run(tmp_path, ends=False)
-    timer = threading.Timer(0.2, lambda: run.end("answered"))
-    timer.start()
+    at_look("_LOOK_SECONDS", 5, lambda: run.end("answered"))
     text = connect(tmp_path).get(f"/{KEY}/api/runs/{run.path.stem}/events").text
-    timer.join()
     news = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: ")]
     assert [one["is_over"] for one in news] == [False, True]
     assert ": still here" in text
@@ -509,13 +505,10 @@ def test_a_log_that_is_cut_or_replaced_while_it_is_open_is_read_anew(tmp_path):
     assert client.get(f"{place}/rounds/0").status_code == 200
 
 
-def test_who_follows_a_log_is_told_that_it_was_deleted(tmp_path, monkeypatch):
-    monkeypatch.setattr("run_log.view._app._LOOK_SECONDS", 0.005)
+def test_who_follows_a_log_is_told_that_it_was_deleted(tmp_path, at_look):
     run = write_run(tmp_path, ends=False)
-    timer = threading.Timer(0.2, run.path.unlink)
-    timer.start()
+    at_look("_LOOK_SECONDS", 1, run.path.unlink)
     text = connect(tmp_path).get(f"/{KEY}/api/runs/{run.path.stem}/events").text
-    timer.join()
     assert "event: gone" in text.split("\n\n")[-2]
     assert "cannot be read: No such file" in text
 

@@ -1,7 +1,6 @@
 """A run that waited for a person, and those that went on from it, on the page: one run."""
 
 import json
-import threading
 
 import pytest
 from starlette.testclient import TestClient
@@ -211,14 +210,11 @@ def test_the_first_request_of_a_part_is_compared_as_if_nobody_had_waited(folder)
     assert [pair | {"rows": 0} for pair in found["rounds"]] == [same | {"rows": 0}] * 2
 
 
-def test_news_of_a_run_that_waits_go_on_until_another_has_ended_it(folder, monkeypatch):
-    monkeypatch.setattr("run_log.view._app._WAITING_LOOK_SECONDS", 0.005)
+def test_news_of_a_run_that_waits_go_on_until_another_has_ended_it(folder, at_look):
     first = folder.write()
-    timer = threading.Timer(0.2, folder.write, kwargs={"resumes": first, "ends": "answered"})
-    timer.start()
+    at_look("_WAITING_LOOK_SECONDS", 1, lambda: folder.write(resumes=first, ends="answered"))
     client = TestClient(create_app(folder.path, key=KEY), base_url="http://127.0.0.1")
     text = client.get(f"/{KEY}/api/runs/{first}/events").text
-    timer.join()
     news = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: ")]
     assert (news[0]["rounds"], news[0]["is_over"]) == (1, False)
     assert (news[-1]["rounds"], news[-1]["is_over"]) == (2, True)
