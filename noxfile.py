@@ -653,11 +653,12 @@ def pictures(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def catalog(session: nox.Session) -> None:
-    """Write the model files of openai_gpt5_responses anew from its catalog.yaml and the prices."""
+    """Write anew what openai_gpt5_responses has from its catalog, its parameters and the prices: the model files, and lists on its pages."""
     name = PLUGIN_NAMES["openai_gpt5_responses"]
     sync(session, "--package", name)
     with session.chdir(PLUGINS[name]):
         session.run("python", "generate_models.py", *session.posargs)
+    session.run("python", "tools/repository/parameter_pages.py")
 
 
 if "--parallel-worker" in sys.argv:  # a process of nox's own for one session

@@ -121,7 +121,11 @@ def declarations(root: Path) -> dict[str, str]:
     """Return the content of each generated file in models/llm, by file name."""
     catalog = _load(root / "catalog.yaml")
     models = catalog["models"]
-    rules = _load(root / "parameter_rules.yaml")
+    # What the README and the manual say is no part of a form.
+    rules = [
+        {key: value for key, value in rule.items() if key != "pages"}
+        for rule in _load(root / "parameter_rules.yaml")
+    ]
     files = {
         f"{model['name']}.yaml": _dump(model_declaration(model, rules, catalog)) for model in models
     }

@@ -4,10 +4,12 @@ All say the same, with the words of the form, and lead nowhere outside the packa
 """
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 import yaml
+from parameter_pages import find_stale
 from tracked import ROOT
 
 
@@ -19,6 +21,10 @@ PAGES = {
     "ja_JP": "readme/README_ja_JP.md",
     "zh_Hans": "readme/README_zh_Hans.md",
 }
+PARAMETER_PAGES = [
+    ROOT / "docs/plugins/openai-gpt5-responses.md",
+    *(MODEL / page for page in PAGES.values()),
+]
 SECTIONS = ["Overview", "Setup", "Connection", "Usage", "Limits", "Privacy", "Support"]
 MOST_WORDS = 500  # what reviewers of Dify's marketplace ask for
 
@@ -97,18 +103,31 @@ def test_a_page_calls_the_fields_as_the_form_does(plugin: Path, language: str) -
     assert listed_fields(read(plugin, language)) == labels(plugin, language)
 
 
-@each_language
-def test_a_page_explains_every_parameter_of_the_models(language: str) -> None:
-    rules = read_yaml(MODEL / "parameter_rules.yaml")
-    _, usage = sections(read(MODEL, language))[3]
-    listed = re.findall(r"^- `(\w+)`(?: ?[(（]`?(\w+)`?[)）])?", usage, re.MULTILINE)  # noqa: RUF001 - as above
-    switch = {"en_US": ("off", "on"), "ja_JP": ("オフ", "オン"), "zh_Hans": ("关闭", "开启")}
+def test_the_pages_list_the_parameters_as_their_table_has_them() -> None:
+    assert dict(find_stale()) == {}
 
-    assert listed == [
-        (rule["name"], switch[language][default] if isinstance(default, bool) else str(default))
-        for rule in rules
-        for default in [rule.get("default", "")]
-    ]
+
+def test_a_parameter_that_the_table_gets_is_listed_in_its_place_on_all_pages(
+    tmp_path: Path,
+) -> None:
+    rules = MODEL.relative_to(ROOT) / "parameter_rules.yaml"
+    for page in (rules, *(path.relative_to(ROOT) for path in PARAMETER_PAGES)):
+        (tmp_path / page).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / page, tmp_path / page)
+    texts = dict.fromkeys(("manual", *PAGES), "New.")
+    first = [{"name": name, "default": 3, "pages": texts} for name in ("first", "second")]
+    table = (tmp_path / rules).read_text(encoding="utf-8")
+    (tmp_path / rules).write_text(yaml.safe_dump(first) + table, encoding="utf-8")
+
+    written = {path.relative_to(tmp_path): text for path, text in find_stale(tmp_path)}
+
+    assert written.keys() == {path.relative_to(ROOT) for path in PARAMETER_PAGES}
+    ways = ["| `{}` | 3 | New. |\n", "- `{}` (3): New.\n"] + ["- `{}`（3）：New.\n"] * 2  # noqa: RUF001 - as above
+    for (page, text), way in zip(written.items(), ways, strict=True):
+        old = (ROOT / page).read_text(encoding="utf-8")
+        begun = text.index(way.format("first"))
+        new = way.format("first") + way.format("second")
+        assert text == old[:begun] + new + old[begun:]
 
 
 @each_plugin

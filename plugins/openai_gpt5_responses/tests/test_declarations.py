@@ -8,12 +8,14 @@ import tomllib
 from dataclasses import fields
 from datetime import date, datetime, timedelta
 from pathlib import Path
+from types import UnionType
+from typing import Literal, TypeAliasType, Union, get_args, get_origin
 
 import pytest
 import yaml
 
 from gpt5_messages import ToolUsage
-from gpt5_payloads import build_request, profile_for
+from gpt5_payloads import RequestParameters, build_request, profile_for
 from gpt5_prices import PRICES, ToolRates, price_of
 
 
@@ -29,35 +31,22 @@ SEED_MODELS = [
     "gpt-5.1-codex",
     "gpt-5.3-codex",
 ]
-# name: type, default, options
-PARAMETERS = {
+# A12, name: type, default, options
+IN_EVERY_FORM = {
     "max_output_tokens": ("int", 8192, None),
     "reasoning_effort": ("string", "medium", None),
     "reasoning_summary": ("string", "auto", ["auto", "concise", "detailed", "off"]),
     "verbosity": ("string", "medium", ["low", "medium", "high"]),
-    "image_detail": ("string", None, ["low", "auto", "high", "original"]),
+    "image_detail": ("string", None, None),
     "response_format": ("string", "text", ["text", "json_schema"]),
     "json_schema": ("text", None, None),
     "tool_choice": ("string", "auto", None),
     "parallel_tool_calls": ("boolean", True, None),
     "enable_stream": ("boolean", True, None),
     "background": ("boolean", False, None),
-    "service_tier": ("string", None, ["auto", "default", "flex", "priority", "ultrafast"]),
-    "flex_fallback": ("boolean", False, None),
-    "reasoning_mode": ("string", None, ["standard", "pro"]),
-    "reasoning_context": ("string", None, ["auto", "current_turn", "all_turns"]),
-    "web_search": ("string", "off", ["off", "low", "medium", "high"]),
-    "web_search_domains": ("text", None, None),
-    "file_search_stores": ("text", None, None),
-    "code_interpreter": ("boolean", False, None),
-    "image_generation": ("boolean", False, None),
-    "mcp_servers": ("text", None, None),
-    "extra_tools": ("text", None, None),
-    "allowed_tools": ("text", None, None),
-    "max_tool_calls": ("int", None, None),
-    "prompt_cache_ttl": ("string", None, ["30m", "12h"]),
-    "compact_threshold": ("int", None, None),
 }
+# What a request takes and no form offers: these models refuse it.
+NOT_OFFERED = {"temperature", "top_p"}
 # Parameters whose options, or whose place in the form, are the model's: the field of its profile that says so.
 BY_PROFILE = {
     "reasoning_effort": "efforts",
@@ -103,6 +92,8 @@ POSITION = load("models/llm/_position.yaml")
 CATALOG = load("catalog.yaml")["models"]
 RELEASE_DATE = date.fromisoformat(load("catalog.yaml")["release_date"])
 MODELS = {name: load(f"models/llm/{name}.yaml") for name in POSITION}
+
+ALL = [rule["name"] for rule in load("parameter_rules.yaml")]
 
 each_model = pytest.mark.parametrize("name", POSITION)
 each_row = pytest.mark.parametrize("row", CATALOG, ids=lambda row: row["name"])
@@ -299,29 +290,57 @@ def test_a_model_declares_what_it_can_do(name):
     assert set(features) <= KNOWN_FEATURES
 
 
-@each_model
-def test_a_model_has_the_parameters_that_it_takes(name):
-    actual = {
-        rule["name"]: (rule["type"], rule.get("default"), rule.get("options"))
-        for rule in MODELS[name]["parameter_rules"]
-    }
-    profile = profile_for(name)
-    expected = dict(PARAMETERS)
-    for parameter, field in BY_PROFILE.items():
-        kind, default, _ = PARAMETERS[parameter]
-        expected[parameter] = (kind, default, list(getattr(profile, field)))
+def alternatives(kind):
+    """Yield the types and the texts that a type stands for."""
+    if isinstance(kind, TypeAliasType):
+        yield from alternatives(kind.__value__)
+    elif get_origin(kind) is Literal:
+        yield from get_args(kind)
+    elif get_origin(kind) in {Union, UnionType}:
+        for one in get_args(kind):
+            yield from alternatives(one)
+    else:
+        yield kind
 
+
+@each_model
+def test_a_model_has_the_parameters_of_every_form(name):
+    rules, profile = rules_of(name), profile_for(name)
+
+    for parameter, (kind, default, options) in IN_EVERY_FORM.items():
+        rule = rules[parameter]
+        field = BY_PROFILE.get(parameter)
+        expected = options if field is None else list(getattr(profile, field))
+        assert (rule["type"], rule.get("default"), rule.get("options")) == (kind, default, expected)
+    assert {"extra_tools", "allowed_tools", "max_tool_calls", "compact_threshold"} <= rules.keys()
+
+
+@each_model
+def test_a_form_has_the_parameters_that_the_request_takes_in_one_order(name):
+    rules = rules_of(name)
+
+    for parameter, rule in rules.items():
+        if parameter == "background":  # of the plugin alone
+            continue
+        taken = list(alternatives(RequestParameters.__annotations__[parameter]))
+        words = [one for one in taken if isinstance(one, str)]
+        kinds = {"int": int in taken, "boolean": bool in taken, "text": str in taken}
+        assert rule["type"] == "string" or kinds[rule["type"]]
+        assert ("options" in rule) == bool(words)
+        if parameter in BY_PROFILE:
+            assert rule["options"] == list(getattr(profile_for(name), BY_PROFILE[parameter]))
+        assert set(rule.get("options", ())) <= set(words)
+        for bound in (rule[key] for key in ("min", "max") if key in rule):
+            assert build_request(model=name, input="hi", parameters={parameter: bound})
     # In the order of all, whatever is missing.
-    assert list(actual) == [parameter for parameter in PARAMETERS if parameter in actual]
-    assert actual == {parameter: expected[parameter] for parameter in actual}
-    assert set(list(PARAMETERS)[:10]) <= actual.keys()
-    assert {"extra_tools", "allowed_tools", "max_tool_calls"} <= actual.keys()
+    assert list(rules) == [parameter for parameter in ALL if parameter in rules]
 
 
 def test_a_form_has_nothing_that_its_model_lacks():
     for parameter, names in LACKING.items():
         assert {name for name in names if parameter in rules_of(name)} == set()
-    assert list(rules_of("gpt-5.6-sol")) == list(PARAMETERS)
+    assert {parameter for name in POSITION for parameter in rules_of(name)} == set(ALL)
+    assert set(ALL) == RequestParameters.__annotations__.keys() - NOT_OFFERED | {"background"}
     assert "ultrafast" in rules_of("gpt-6.2-sol")["service_tier"]["options"]
     assert "ultrafast" not in rules_of("gpt-5.5")["service_tier"]["options"]
 
