@@ -24,17 +24,6 @@ def refusal_of(model="gpt-5.6", tools=(), mcp_tokens=None, **parameters):
     return caught.value
 
 
-@pytest.mark.parametrize("blank", [None, "", " \n "])
-def test_blank_parameters_count_as_missing(blank):
-    names = [
-        *("service_tier", "flex_fallback", "reasoning_mode", "reasoning_context", "web_search"),
-        *("web_search_domains", "file_search_stores", "code_interpreter", "image_generation"),
-        *("mcp_servers", "extra_tools", "allowed_tools", "max_tool_calls", "prompt_cache_ttl"),
-    ]
-
-    assert build(**dict.fromkeys(names, blank)) == build()
-
-
 @pytest.mark.parametrize(
     ("parameters", "sent"),
     [

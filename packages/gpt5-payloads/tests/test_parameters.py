@@ -1,6 +1,6 @@
 import pytest
 
-from gpt5_payloads import PayloadError, build_request
+from gpt5_payloads import PayloadError, RequestParameters, build_request
 
 
 def build(model="gpt-5.2", **parameters):
@@ -27,21 +27,23 @@ def test_missing_parameters_have_the_documented_defaults():
     }
 
 
-@pytest.mark.parametrize("blank", [None, "", "  "])
-def test_blank_parameters_count_as_missing(blank):
-    actual = build(
-        max_output_tokens=blank,
-        reasoning_effort=blank,
-        reasoning_summary=blank,
-        verbosity=blank,
-        response_format=blank,
-        json_schema=blank,
-        tool_choice=blank,
-        parallel_tool_calls=None,
-        enable_stream=None,
-    )
+@pytest.mark.parametrize("name", RequestParameters.__annotations__)
+def test_a_blank_parameter_counts_as_missing(name):
+    # A switch that is on by default is not switched off by an empty text.
+    blanks = [None] if name in {"parallel_tool_calls", "enable_stream"} else [None, "", " \n "]
 
-    assert actual == build()
+    for blank in blanks:
+        assert build(**{name: blank}) == build()
+
+
+@pytest.mark.parametrize("name", RequestParameters.__annotations__)
+def test_a_parameter_refuses_by_its_name_what_it_cannot_be(name):
+    asked = {"response_format": "json_schema"} if name == "json_schema" else {}
+    for value in (object(), [object()], 10**30, -1):
+        error = refusal_of(**asked, **{name: value})
+
+        assert error.field == name
+        assert name in str(error)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from gpt5_messages import MessageItem
 from gpt5_payloads import RequestParameters, WireRules, build_request
-from gpt5_responses import Request, ResponsesScheme
+from gpt5_responses import Request, RequestSettings, ResponsesScheme
 
 
 _PAGE = Path(__file__).parents[3] / "docs" / "responses-features.md"
@@ -155,6 +155,12 @@ def test_a_setting_of_the_client_changes_its_fields_and_no_other(name: str) -> N
     also = {"store", "include"} if name == "background" else set[str]()
     assert changed or name == "flex_fallback"
     assert changed <= _fields_of(set(given), 2) | also
+
+
+def test_a_conversation_takes_every_setting_of_a_request_but_what_it_holds_itself() -> None:
+    held = {"items", "messages", "previous_response_id", "kept"}
+
+    assert RequestSettings.__annotations__.keys() == {one.name for one in fields(Request)} - held
 
 
 def test_the_rules_are_those_of_the_plugin_unless_a_scheme_replaces_them() -> None:

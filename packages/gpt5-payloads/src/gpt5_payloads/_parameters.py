@@ -36,7 +36,6 @@ type SummarySetting = Summary | Literal["off"]
 _RESPONSE_FORMATS: tuple[ResponseFormat, ...] = ("text", "json_schema", "json_object")
 _SUMMARY_SETTINGS: tuple[SummarySetting, ...] = (*SUMMARIES, "off")
 _MAX_OUTPUT_TOKENS = 128_000
-_LEAST_THRESHOLD, _MOST_THRESHOLD = 1_000, 10_000_000  # the API's minimum; more than any context
 # The API's own minimum ("integer below minimum value. Expected a value >= 16"), while the form allows 1.
 _API_MIN_OUTPUT_TOKENS = 16
 
@@ -153,7 +152,10 @@ class Parameters:
             reasoning_mode=_option(set_values, "reasoning_mode", REASONING_MODES),
             reasoning_context=_option(set_values, "reasoning_context", REASONING_CONTEXTS),
             prompt_cache_ttl=_option(set_values, "prompt_cache_ttl", CACHE_TTLS),
-            compact_threshold=_compact_threshold(set_values.get("compact_threshold")),
+            # The API's minimum, and more than any context.
+            compact_threshold=_whole(
+                set_values, "compact_threshold", minimum=1_000, maximum=10_000_000
+            ),
             hosted=HostedParameters.read(set_values),
             temperature=_number(set_values, "temperature", maximum=2),
             top_p=_number(set_values, "top_p", maximum=1),
@@ -166,15 +168,13 @@ def _max_output_tokens(value: object) -> int:
     return max(number, _API_MIN_OUTPUT_TOKENS)
 
 
-def _compact_threshold(value: object) -> int | None:
+def _whole(
+    set_values: Mapping[str, object], name: str, *, minimum: int, maximum: int
+) -> int | None:
+    value = set_values.get(name)
     if value is None:
         return None
-    return coerce_int(
-        value,
-        field="compact_threshold",
-        minimum=_LEAST_THRESHOLD,
-        maximum=_MOST_THRESHOLD,
-    )
+    return coerce_int(value, field=name, minimum=minimum, maximum=maximum)
 
 
 def _option[T: str](

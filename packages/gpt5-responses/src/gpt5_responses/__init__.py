@@ -15,7 +15,7 @@ from ._calls.calls import CompactedWindow, InputItems
 from ._calls.left_out import Fallback
 from ._calls.transport import Transport, prepare_transport
 from ._client import ResponsesClient, ResponsesSession
-from ._conversation import Conversation, RequestSettings
+from ._conversation import Conversation
 from ._errors import (
     AuthenticationError,
     ConnectionFailedError,
@@ -34,7 +34,7 @@ from ._errors import (
     StreamInterruptedError,
     UnexpectedResponseError,
 )
-from ._scheme import Request, ResponsesScheme
+from ._scheme import Request, RequestSettings, ResponsesScheme
 from ._settings.connection import Compatibility, Connection, find_secrets
 from ._settings.model_config import ModelConfig
 from ._shutdown_dates import find_shutdown_date

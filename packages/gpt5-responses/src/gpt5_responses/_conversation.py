@@ -1,8 +1,8 @@
 """A conversation: questions, answers and tool results."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from itertools import takewhile
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 from gpt5_messages import (
     Completion,
@@ -13,36 +13,13 @@ from gpt5_messages import (
     read_item,
     without_compacted,
 )
-from gpt5_payloads import Effort, ReasoningContext, ReasoningMode, ResponseFormat, Verbosity
 
 from ._calls.calls import CompactedWindow
 from ._errors import InvalidRequestError
-from ._scheme import Request
+from ._scheme import Request, RequestSettings
 
 
 _INSTRUCTIONS = ("system", "developer")
-
-
-class RequestSettings(TypedDict, total=False):
-    """The settings of a request besides its conversation; see `Request` for what each means."""
-
-    instructions: str | None
-    tools: Sequence[object]
-    tool_choice: str | Mapping[str, Any] | None
-    parallel_tool_calls: bool
-    allowed_tools: Sequence[str]
-    max_tool_calls: int | None
-    effort: Effort | None
-    reasoning_mode: ReasoningMode | None
-    reasoning_context: ReasoningContext | None
-    verbosity: Verbosity | None
-    response_format: ResponseFormat | None
-    json_schema: Mapping[str, Any] | str | None
-    max_output_tokens: int | None
-    temperature: float | None
-    top_p: float | None
-    compact_threshold: int | None
-    background: bool
 
 
 class Conversation:

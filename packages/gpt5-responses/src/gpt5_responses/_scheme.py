@@ -7,7 +7,7 @@ Source: docs/contracts/responses-scheme.md, D1 to D8, D19 to D22 and D24.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal, Self, cast
+from typing import Any, ClassVar, Literal, Self, TypedDict, cast
 
 from gpt5_messages import ConversationItem, KeptInput, build_input, build_items
 from gpt5_payloads import (
@@ -88,6 +88,28 @@ class Request:
     previous_response_id: str | None = None
     background: bool = False
     kept: dict[str, Any] | None = field(default=None, repr=False, compare=False)
+
+
+class RequestSettings(TypedDict, total=False):
+    """The settings of a request besides its conversation; see `Request` for what each means."""
+
+    instructions: str | None
+    tools: Sequence[object]
+    tool_choice: str | Mapping[str, Any] | None
+    parallel_tool_calls: bool
+    allowed_tools: Sequence[str]
+    max_tool_calls: int | None
+    effort: Effort | None
+    reasoning_mode: ReasoningMode | None
+    reasoning_context: ReasoningContext | None
+    verbosity: Verbosity | None
+    response_format: ResponseFormat | None
+    json_schema: Mapping[str, Any] | str | None
+    max_output_tokens: int | None
+    temperature: float | None
+    top_p: float | None
+    compact_threshold: int | None
+    background: bool
 
 
 class _KeptBody:
