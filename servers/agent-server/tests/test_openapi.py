@@ -38,3 +38,22 @@ def test_the_description_is_valid_and_has_every_route_and_method(tmp_path, agent
     }
 
     assert described == routed - {("/openapi.json", "GET")}
+
+
+def test_the_description_says_within_what_a_page_may_be_asked_for(tmp_path):
+    paths = describe(build_app(settings_of(tmp_path), Talker(), None))["paths"]
+    limits = {
+        path: one["schema"]
+        for path, item in paths.items()
+        for one in item.get("get", {}).get("parameters", [])
+        if one["name"] == "limit"
+    }
+
+    assert limits == {
+        path: {"type": "integer", "minimum": 1, "maximum": most, "default": default}
+        for path, most, default in (
+            ("/v1/runs", 100, 20),
+            ("/v1/runs/{run_id}/events", 1000, 100),
+            ("/v1/responses/{response_id}/input_items", 100, 20),
+        )
+    }

@@ -371,7 +371,8 @@ def _parse_number(value: Any) -> Any:
     return value
 
 
-type QueryNumber = Annotated[int, BeforeValidator(_parse_number)]
+# No `type`, whose bounds pydantic describes by names that JSON schema does not know.
+QueryNumber = Annotated[int, BeforeValidator(_parse_number)]
 """A number in a query: pydantic would take `1.0` and `1_000` as well."""
 
 

@@ -4,6 +4,7 @@ Source: https://spec.openapis.org/oas/v3.1.0.
 """
 
 import copy
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final
@@ -34,8 +35,6 @@ _WORDS: Final = {
     503: "The database cannot be reached; `Retry-After` says when to ask again.",
 }
 _BODY: Final = (408, 413, 415, 422)
-_KEY: Final = {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"}
-_QUERIES: Final = (RunsQuery, EventsQuery)
 
 
 def build_description(
@@ -50,8 +49,6 @@ def build_description(
     """
     # Copied, because the cached models are changed below.
     definitions = copy.deepcopy(_build_models())
-    for query in _QUERIES:
-        del definitions[query.__name__]
     request = definitions["RunRequest"]
     # If there is only one agent, a request need not name it.
     is_needed = len(agents) != 1
@@ -61,7 +58,7 @@ def build_description(
         "openapi": "3.1.0",
         "info": {"title": name, "version": "1"},
         "security": [{"bearer": []}, {"header": []}],
-        "paths": _build_paths() | dict(paths or {}),
+        "paths": build_paths(_build_operations()) | dict(paths or {}),
         "components": {
             "schemas": definitions,
             "securitySchemes": {
@@ -74,116 +71,96 @@ def build_description(
 
 @cache
 def _build_models() -> Json:
-    _, definitions = models_json_schema(
-        [(model, "validation") for model in (*DESCRIBED, *_QUERIES)], ref_template=_REFERENCES
+    models = [(model, "validation") for model in DESCRIBED]
+    return models_json_schema(models, ref_template=_REFERENCES)[1]["$defs"]
+
+
+def build_paths(operations: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the paths of operations, which stand under their methods and paths, such as `GET /v1/runs/{run_id}`."""
+    paths: dict[str, Json] = {}
+    for route, operation in operations.items():
+        method, path = route.split()
+        names = re.findall(r"{(\w+)}", path)
+        whole = {"parameters": [parameter(name, where="path") for name in names]} if names else {}
+        paths.setdefault(path, whole)[method.lower()] = operation
+    return paths
+
+
+def _build_operations() -> dict[str, Json]:
+    state, run, page = map(_json, ("StateDocument", "RunDocument", "EventsDocument"))
+    text = {"schema": {"type": "string"}}
+    accepted = run | {"headers": {"Location": {"description": "Path of the run.", **text}}}
+    page["content"]["text/event-stream"] = text
+    key = parameter(
+        "Idempotency-Key", where="header", minLength=1, maxLength=255, pattern="^[ -~]+$"
     )
-    return definitions["$defs"]
-
-
-def _build_paths() -> Json:
-    run_id = _parameter("run_id", {"type": "string"}, where="path", is_required=True)
-    one = {"parameters": [run_id]}
-    run = _json("RunDocument")
+    last_id = parameter("Last-Event-ID", where="header", pattern="^[0-9]{1,15}$")
     return {
-        "/health": {"get": _state("health", "Check that the process answers.", (), security=[])},
-        "/ready": {"get": _state("ready", "Check that runs can be accepted.", (503,), security=[])},
-        "/metrics": {"get": _build_metrics()},
-        "/v1/agents": {
-            "get": _operation(
-                "list_agents", "List the agents.", {200: _json("AgentsDocument")}, (401,)
-            )
-        },
-        "/v1/runs": {
-            "post": _build_create(),
-            "get": _operation(
-                "list_runs",
-                "List the runs, the newest first.",
-                {200: _json("RunsDocument")},
-                (401, 422, 503),
-                parameters=_query_parameters(RunsQuery),
-            ),
-        },
-        "/v1/runs/{run_id}": {
-            **one,
-            "get": _operation("get_run", "Get a run.", {200: run}, (401, 404, 503)),
-        },
-        "/v1/runs/{run_id}/cancel": {
-            **one,
-            "post": _operation(
-                "cancel_run",
-                "Cancel a run; one that has ended stays as it is.",
-                {200: run, 202: run},
-                (401, 403, 404, *_BODY, 503),
-                requestBody={"required": False, "content": _content("CancelRequest")},
-            ),
-        },
-        "/v1/runs/{run_id}/input": {
-            **one,
-            "post": _operation(
-                "answer_run",
-                "Answer what a run waits for, or say something to one under way; either may be repeated, a message with the same `Idempotency-Key`.",
-                {200: run, 202: run},
-                (401, 403, 404, 409, *_BODY, 503),
-                parameters=[_parameter("Idempotency-Key", _KEY, where="header")],
-                requestBody={
-                    "required": True,
-                    "content": _content("AnswerRequest", "SteerRequest"),
-                },
-            ),
-        },
-        "/v1/runs/{run_id}/events": {**one, "get": _build_events()},
+        "GET /health": _operation(
+            "tell_health", "Check that the process answers.", {200: state}, (), security=[]
+        ),
+        "GET /ready": _operation(
+            "tell_ready", "Check that runs can be accepted.", {200: state}, (503,), security=[]
+        ),
+        "GET /metrics": _operation(
+            "tell_metrics",
+            "Return the metrics for Prometheus.",
+            {200: {"description": "The metrics.", "content": {"text/plain": text}}},
+            (401,),
+        ),
+        "GET /v1/agents": _operation(
+            "list_agents", "List the agents.", {200: _json("AgentsDocument")}, (401,)
+        ),
+        "POST /v1/runs": _operation(
+            "create_run",
+            "Create a run, or return the run of an earlier request with the same `Idempotency-Key`.",
+            {202: accepted, 200: accepted},
+            (401, 403, *_BODY, 429, 503),
+            parameters=[key],
+            requestBody={"required": True, "content": _content("RunRequest")},
+        ),
+        "GET /v1/runs": _operation(
+            "list_runs",
+            "List the runs, the newest first.",
+            {200: _json("RunsDocument")},
+            (401, 422, 503),
+            parameters=query_parameters(RunsQuery),
+        ),
+        "GET /v1/runs/{run_id}": _operation("get_run", "Get a run.", {200: run}, (401, 404, 503)),
+        "POST /v1/runs/{run_id}/cancel": _operation(
+            "cancel_run",
+            "Cancel a run; one that has ended stays as it is.",
+            {200: run, 202: run},
+            (401, 403, 404, *_BODY, 503),
+            requestBody={"required": False, "content": _content("CancelRequest")},
+        ),
+        "POST /v1/runs/{run_id}/input": _operation(
+            "answer_run",
+            "Answer what a run waits for, or say something to one under way; either may be repeated, a message with the same `Idempotency-Key`.",
+            {200: run, 202: run},
+            (401, 403, 404, 409, *_BODY, 503),
+            parameters=[key],
+            requestBody={"required": True, "content": _content("AnswerRequest", "SteerRequest")},
+        ),
+        "GET /v1/runs/{run_id}/events": _operation(
+            "read_events",
+            "Read a page of events, or follow them as server-sent events if `Accept` asks for `text/event-stream`.",
+            {
+                200: page,
+                204: {"description": "As a stream: the run has ended, and all was seen."},
+            },
+            (401, 404, 422, 429, 503),
+            parameters=[*query_parameters(EventsQuery), last_id],
+        ),
     }
-
-
-def _build_create() -> Json:
-    accepted = _json("RunDocument") | {
-        "headers": {"Location": {"description": "Path of the run.", "schema": {"type": "string"}}}
-    }
-    return _operation(
-        "create_run",
-        "Create a run, or return the run of an earlier request with the same `Idempotency-Key`.",
-        {202: accepted, 200: accepted},
-        (401, 403, *_BODY, 429, 503),
-        parameters=[_parameter("Idempotency-Key", _KEY, where="header")],
-        requestBody={"required": True, "content": _content("RunRequest")},
-    )
-
-
-def _build_events() -> Json:
-    last: Json = {"type": "string", "pattern": "^[0-9]{1,15}$"}
-    page = _json("EventsDocument")
-    page["content"]["text/event-stream"] = {"schema": {"type": "string"}}
-    seen = {"description": "As a stream: the run has ended, and all was seen."}
-    last_id = _parameter("Last-Event-ID", last, where="header")
-    return _operation(
-        "read_events",
-        "Read a page of events, or follow them as server-sent events if `Accept` asks for `text/event-stream`.",
-        {200: page, 204: seen},
-        (401, 404, 422, 429, 503),
-        parameters=[*_query_parameters(EventsQuery), last_id],
-    )
-
-
-def _build_metrics() -> Json:
-    text = {
-        "description": "The metrics.",
-        "content": {"text/plain": {"schema": {"type": "string"}}},
-    }
-    return _operation("tell_metrics", "Return the metrics for Prometheus.", {200: text}, (401,))
-
-
-def _state(name: str, summary: str, problems: tuple[int, ...], **more: Any) -> Json:
-    return _operation(f"tell_{name}", summary, {200: _json("StateDocument")}, problems, **more)
 
 
 def _operation(
     name: str, summary: str, answers: dict[int, Json], problems: tuple[int, ...], **more: Any
 ) -> Json:
+    problem = _content("ProblemDocument", kind=PROBLEM_TYPE)
     errors = {
-        status: {
-            "description": _WORDS[status],
-            "content": _content("ProblemDocument", kind=PROBLEM_TYPE),
-        }
+        status: {"description": _WORDS[status], "content": problem}
         for status in (400, *problems, 500)
     }
     return {
@@ -194,20 +171,22 @@ def _operation(
     }
 
 
-def _query_parameters(model: type[BaseModel]) -> list[Json]:
+def query_parameters(model: type[BaseModel]) -> list[Json]:
     """Return the parameters of a query. None of them can be null: a client leaves out those that it does not need."""
     found: list[Json] = []
-    for name, described in _build_models()[model.__name__]["properties"].items():
+    for name, described in model.model_json_schema(ref_template=_REFERENCES)["properties"].items():
         schema = {key: value for key, value in described.items() if key != "title"}
         # For an optional parameter pydantic writes `anyOf`, with null last.
         schema = next(iter(schema.pop("anyOf", ())), schema)
         form = {"style": "deepObject", "explode": True} if name == "metadata" else {}
-        found.append(_parameter(name, schema) | form)
+        found.append({"name": name, "in": "query", "required": False, "schema": schema} | form)
     return found
 
 
-def _parameter(name: str, schema: Json, *, where: str = "query", is_required: bool = False) -> Json:
-    return {"name": name, "in": where, "required": is_required, "schema": schema}
+def parameter(name: str, *, where: str, **schema: Any) -> Json:
+    """Return a parameter of text in a path or a header."""
+    schema = {"type": "string", **schema}
+    return {"name": name, "in": where, "required": where == "path", "schema": schema}
 
 
 def _json(model: str) -> Json:

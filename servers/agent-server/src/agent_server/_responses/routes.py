@@ -48,6 +48,26 @@ _NO_CHAT: Final = (
 _NO_SUCH_MODEL: Final = "There is no such model: the models are this server's agents."
 
 
+class ReadQuery(BaseModel):
+    """The query of a request for a response."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    stream: bool = False
+    starting_after: QueryNumber = Field(default=-1, ge=-1, le=10**15)
+    include_obfuscation: bool = False
+
+
+class ItemsQuery(BaseModel):
+    """The query of a request for the items that a response was asked with."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    after: str | None = None
+    limit: QueryNumber = Field(default=20, ge=1, le=100)
+    order: Literal["asc", "desc"] = "desc"
+
+
 def build_responses_routes() -> Sequence[BaseRoute]:
     """Return the routes of this face."""
     return [
@@ -216,7 +236,7 @@ async def answer_response(request: Request) -> Response:
         await find_runs(request).delete(found.run.run_id, tenant=found.run.tenant)
         shown = {"id": str(found.response_id), "object": "response.deleted", "deleted": True}
         return to_json(shown)
-    query = _read_query(request, _ReadQuery)
+    query = _read_query(request, ReadQuery)
     if query.stream and request.method == "GET":
         return _stream(request, found, after=query.starting_after)
     return await _answer_with(request, found)
@@ -246,7 +266,7 @@ async def refuse_chat(_request: Request) -> Response:
 
 async def list_input_items(request: Request) -> Response:
     """Return a page of the items that a response was asked with."""
-    query = _read_query(request, _ItemsQuery)
+    query = _read_query(request, ItemsQuery)
     found = await find_response(request, request.path_params["response_id"], with_input=True)
     own, given = found.response_id, found.input
     if own.part > 0:
@@ -266,22 +286,6 @@ async def list_input_items(request: Request) -> Response:
     }
     has_more = len(items) > len(page)
     return to_json({"object": "list", "data": page, **ends, "has_more": has_more})
-
-
-class _ReadQuery(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    stream: bool = False
-    starting_after: QueryNumber = Field(default=-1, ge=-1, le=10**15)
-    include_obfuscation: bool = False
-
-
-class _ItemsQuery(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    after: str | None = None
-    limit: QueryNumber = Field(default=20, ge=1, le=100)
-    order: Literal["asc", "desc"] = "desc"
 
 
 def _read_query[Query: BaseModel](request: Request, model: type[Query]) -> Query:
