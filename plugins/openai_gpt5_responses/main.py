@@ -6,6 +6,7 @@ import gc
 import os
 
 from dify_plugin_kit.settings import bound_timeouts
+from dify_plugin_kit.start import cached_entry_points
 
 
 # Objects made at the start stay. Looking for garbage among them takes a tenth of the start, and later
@@ -15,7 +16,8 @@ bound_timeouts(os.environ)
 
 # The SDK patches the process for gevent, so it comes before all modules that open sockets or start
 # threads.
-from dify_plugin import DifyPluginEnv, Plugin  # isort: skip
+with cached_entry_points():
+    from dify_plugin import DifyPluginEnv, Plugin
 
 import sys
 from threading import Timer

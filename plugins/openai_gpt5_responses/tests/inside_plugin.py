@@ -10,15 +10,24 @@ from typing import Any, Self
 from model_plugin import NO_CERTIFICATES, PLUGIN
 
 
+# With timeouts that are no use.
+_ENVIRONMENT = {
+    "PYTHONPATH": str(PLUGIN),
+    "INSTALL_METHOD": "local",
+    "MAX_INVOCATION_TIMEOUT": "bad",
+    "MAX_REQUEST_TIMEOUT": "10",
+}
+
+
 class InsidePlugin:
-    """A process that has imported the plugin's modules, and forks for each piece: importing takes seconds, and no piece sees another."""
+    """A process that has imported the plugin, and forks for each piece: importing takes seconds, and no piece sees another."""
 
     def __init__(self, folder: Path) -> None:
         self._output = folder / "output"
         self._process = subprocess.Popen(
             [sys.executable, Path(__file__).parent / "run_pieces.py"],
             cwd=PLUGIN,
-            env=os.environ | NO_CERTIFICATES | {"PYTHONPATH": str(PLUGIN)},
+            env=os.environ | NO_CERTIFICATES | _ENVIRONMENT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -3,6 +3,8 @@
 Reads a JSON object with `code`, `environment` and `output` from each line of stdin, and writes the exit code to stdout.
 """
 
+# ruff: noqa: E402  the plugin is imported as the daemon has it: first, and writing where nobody takes it for an answer
+
 import json
 import os
 import signal
@@ -11,24 +13,23 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-import yaml
+
+_ANSWERS = os.dup(1)
+os.dup2(2, 1)
+
+import main  # noqa: F401
 
 
-yaml.SafeLoader = yaml.CSafeLoader  # As `main` has it, before the SDK reads with it.
+IMPORTED = frozenset(sys.modules)  # by the plugin alone
 
-import dify_plugin  # noqa: E402, F401
-
-# For the pieces, which have them at once then.
-import gpt5_simulator  # noqa: E402, F401
-import model_adapter._call  # noqa: E402, F401
+# For the pieces, which have it at once then.
+import gpt5_simulator  # noqa: F401
 
 
 _MOST_SECONDS = 120
 
 
-def main() -> None:
-    answers = os.dup(1)
-    os.dup2(2, 1)  # where the plugin's log goes otherwise
+def run_pieces() -> None:
     # Not `sys.stdin`, which the SDK has replaced: nothing of gevent must be at work while this process forks.
     with os.fdopen(os.dup(0), encoding="utf-8") as lines:
         for line in lines:
@@ -36,7 +37,7 @@ def main() -> None:
             if child == 0:
                 _run(json.loads(line))
             _, status = os.waitpid(child, 0)
-            os.write(answers, f"{os.waitstatus_to_exitcode(status)}\n".encode())
+            os.write(_ANSWERS, f"{os.waitstatus_to_exitcode(status)}\n".encode())
 
 
 def _run(piece: dict[str, Any]) -> None:
@@ -54,4 +55,4 @@ def _run(piece: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_pieces()

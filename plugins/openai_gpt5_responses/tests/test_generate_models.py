@@ -20,6 +20,17 @@ def copy(tmp_path):
     return tmp_path
 
 
+@pytest.fixture
+def written(copy):
+    """The copy with what is checked in, which is what a run writes."""
+    shutil.copytree(ROOT / "models", copy / "models")
+    return copy
+
+
+def read(path):
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+
+
 def contents(folder):
     return {path.name: path.read_bytes() for path in (folder / "models" / "llm").glob("*.yaml")}
 
@@ -34,22 +45,18 @@ def test_it_writes_what_is_checked_in(copy):
     assert contents(copy) == contents(ROOT)
 
 
-def test_a_second_run_changes_nothing(copy, capsys):
-    generate_models.main(["--root", str(copy)])
-    capsys.readouterr()
-
-    assert generate_models.main(["--root", str(copy)]) == 0
+def test_a_second_run_changes_nothing(written, capsys):
+    assert generate_models.main(["--root", str(written)]) == 0
     assert capsys.readouterr().out == ""
 
 
-def test_check_names_what_does_not_match_and_writes_nothing(copy, capsys):
-    generate_models.main(["--root", str(copy)])
-    capsys.readouterr()
-    stray, missing = copy / "models/llm/gpt-0.yaml", copy / "models/llm/gpt-5.yaml"
+def test_check_names_what_does_not_match_and_writes_nothing(written, capsys):
+    folder = written / "models" / "llm"
+    stray, missing = folder / "gpt-0.yaml", folder / "gpt-5.yaml"
     stray.write_text("model: gpt-0\n", encoding="utf-8")
     missing.unlink()
 
-    assert generate_models.main(["--check", "--root", str(copy)]) == 1
+    assert generate_models.main(["--check", "--root", str(written)]) == 1
     assert capsys.readouterr().out.splitlines() == [
         "models/llm/gpt-5.yaml: does not match the catalog",
         "models/llm/gpt-0.yaml: does not match the catalog",
@@ -58,12 +65,11 @@ def test_check_names_what_does_not_match_and_writes_nothing(copy, capsys):
     assert not missing.exists()
 
 
-def test_a_run_removes_what_the_catalog_no_longer_has(copy):
-    generate_models.main(["--root", str(copy)])
-    (copy / "models/llm/gpt-0.yaml").write_text("model: gpt-0\n", encoding="utf-8")
+def test_a_run_removes_what_the_catalog_no_longer_has(written):
+    (written / "models/llm/gpt-0.yaml").write_text("model: gpt-0\n", encoding="utf-8")
 
-    assert generate_models.main(["--root", str(copy)]) == 0
-    assert contents(copy) == contents(ROOT)
+    assert generate_models.main(["--root", str(written)]) == 0
+    assert contents(written) == contents(ROOT)
 
 
 @pytest.mark.parametrize(
@@ -71,11 +77,11 @@ def test_a_run_removes_what_the_catalog_no_longer_has(copy):
 )
 def test_a_model_is_marked_as_deprecated_sixty_days_before_it_ends(copy, release_date, marked):
     path = copy / "catalog.yaml"
-    catalog = yaml.safe_load(path.read_text(encoding="utf-8"))
-    path.write_text(yaml.safe_dump({**catalog, "release_date": release_date}), encoding="utf-8")
+    dated = yaml.dump({**read(path), "release_date": release_date}, Dumper=yaml.CSafeDumper)
+    path.write_text(dated, encoding="utf-8")
     generate_models.main(["--root", str(copy)])
 
-    model = yaml.safe_load((copy / "models/llm/gpt-5.1.yaml").read_text(encoding="utf-8"))
+    model = read(copy / "models/llm/gpt-5.1.yaml")
     assert model.get("deprecated", False) is marked
     assert "ends 2027-04-01" in model["label"]["en_US"]
 
@@ -86,5 +92,5 @@ def test_a_price_that_changes_reaches_the_model_s_file(copy, monkeypatch):
     monkeypatch.setitem(PRICES, "gpt-6-luna", dearer)
     generate_models.main(["--root", str(copy)])
 
-    model = yaml.safe_load((copy / "models/llm/gpt-6-luna.yaml").read_text(encoding="utf-8"))
+    model = read(copy / "models/llm/gpt-6-luna.yaml")
     assert model["pricing"]["input"] == "0.30"

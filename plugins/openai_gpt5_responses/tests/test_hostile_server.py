@@ -13,7 +13,7 @@ import pytest
 
 from gpt5_simulator import HttpError, LateError, LateFailure, RawServer, ResponsesSimulator
 from model_plugin import ModelPlugin, credentials_for
-from raw_answers import HEAD, delta, frame, json_answers, streams
+from raw_answers import HEAD, USAGE, completed, delta, frame, json_answers, streams
 
 
 KEY = "gateway/key+0123456789="
@@ -70,18 +70,17 @@ def test_a_request_that_nests_deeper_than_the_sdk_reads_is_answered(plugin: Mode
 def test_the_key_stands_in_no_log_line(configured_plugin: ModelPlugin, request_id: str) -> None:
     """A name of a model and an id of a request are logged, and a server may call both what it likes."""
     configured_plugin.notices.clear()
-    response = {"model": request_id, "status": "completed", "output": [TEXT]}
+    response = {"model": request_id, "status": "completed", "output": [TEXT], "usage": USAGE}
     body = json.dumps(response).encode()
     with RawServer(json_answers(body, x_request_id=request_id)) as server:
         assert configured_plugin.invoke(server, key=request_id, stream=False).error is None
 
-    assert len(configured_plugin.notices) == 2
+    assert len(configured_plugin.notices) == 3  # Two of them of the audit log.
     assert request_id not in repr(configured_plugin.notices)
 
 
 def terminal(**response: Any) -> bytes:
-    whole = {"status": "completed", "output": [{"type": "reasoning"}], **response}
-    return frame({"type": "response.completed", "response": whole})
+    return completed(**{"output": [{"type": "reasoning"}], **response})
 
 
 LONG_LINES = {
@@ -90,7 +89,7 @@ LONG_LINES = {
     "arguments": terminal(output=[CALL | {"arguments": LARGE}]),
     "model": terminal(model=LARGE, output=[TEXT]),
     "many calls": terminal(
-        output=[CALL | {"call_id": f"c{n}", "arguments": json.dumps("y" * 1000)} for n in range(6000)]
+        output=[CALL | {"call_id": f"c{n}", "arguments": json.dumps("y" * 10_000)} for n in range(600)]
     ),
     "code": frame({"type": "error", "code": LARGE, "message": LARGE, "param": LARGE}),
     "failed": terminal(status="failed", error={"code": LARGE, "message": LARGE}),
@@ -155,7 +154,7 @@ sys.path.append("tests")
 from dify_plugin.entities.model.message import UserPromptMessage
 from model_adapter import ModelCall, iter_chunks
 from gpt5_simulator import RawServer
-from raw_answers import delta, streams, terminal_frame
+from raw_answers import completed, delta, streams
 
 def ask(server, key):
     return "".join(chunk.delta.message.content for chunk in iter_chunks(ModelCall(
@@ -165,7 +164,7 @@ def ask(server, key):
 
 now = time.monotonic()
 time.monotonic = lambda: now  # Idle connections are closed after five seconds.
-with RawServer(streams(delta("Hi") + terminal_frame())) as server:
+with RawServer(streams(delta("Hi") + completed())) as server:
     texts = {ask(server, "key") for _ in range(10)}
     of_one = server.connections
     for _ in range(2):
@@ -271,7 +270,7 @@ from dify_plugin.entities.model.message import UserPromptMessage
 from gpt5_responses import ConnectionTimeoutError
 from model_adapter import ModelCall, iter_chunks
 from gpt5_simulator import RawServer
-from raw_answers import HEAD, delta, streams, terminal_frame
+from raw_answers import HEAD, completed, delta, streams
 
 def drip(opening, piece):
     def answer(peer):
@@ -293,7 +292,7 @@ def ask(answer):
             return [text[:2], str(error), time.monotonic() - started < 60]
 
 over = threading.Event()
-ask(streams(delta("Hi") + terminal_frame()))  # the first call loads what it needs
+ask(streams(delta("Hi") + completed()))  # the first call loads what it needs
 drips = (drip(HEAD, delta("Hi")), drip(b"HTTP/1.1 200 OK\\r\\n", b"a: b\\r\\n"), drip(HEAD + delta("Hi"), b": here\\n\\n"))
 with ThreadPoolExecutor() as pool:
     print(json.dumps(list(pool.map(ask, drips))))

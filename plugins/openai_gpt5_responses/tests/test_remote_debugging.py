@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from gpt5_simulator import RawServer
 from model_plugin import NO_CERTIFICATES, PLUGIN, PROVIDER
-from raw_answers import delta, frame, streams
+from raw_answers import completed, delta, streams
 
 
 MOST_BYTES = 5 * 1024 * 1024
@@ -65,9 +65,10 @@ def call(session: str, base_url: str) -> bytes:
 def test_lines_are_whole_and_bounded_in_remote_debugging_too() -> None:
     call_item = {"type": "function_call", "call_id": "c", "name": "f", "arguments": LARGE}
     servers = {
-        "text": delta("Hi") + completed([]),
-        "items": delta("Hi") + completed([{"type": "reasoning", "encrypted_content": LARGE}]),
-        "call": completed([call_item]),
+        "text": delta("Hi") + completed(),
+        "items": delta("Hi")
+        + completed(output=[{"type": "reasoning", "encrypted_content": LARGE}]),
+        "call": completed(output=[call_item]),
     }
     outcomes: dict[str, list[Any]] = {name: [] for name in servers}
     ended: set[str] = set()
@@ -93,8 +94,3 @@ def test_lines_are_whole_and_bounded_in_remote_debugging_too() -> None:
     assert outcomes["items"][1][1]["delta"]["message"]["opaque_body"] is None
     kind, error = outcomes["call"][0]
     assert (kind, error["error_type"]) == ("error", "InvokeServerUnavailableError")
-
-
-def completed(output: list[dict[str, Any]]) -> bytes:
-    response = {"status": "completed", "output": output}
-    return frame({"type": "response.completed", "response": response})

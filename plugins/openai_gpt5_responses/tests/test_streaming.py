@@ -15,7 +15,7 @@ from gpt5_simulator import (
     Text,
 )
 from model_plugin import ModelPlugin
-from raw_answers import frame
+from raw_answers import USAGE, frame
 
 
 TOOL = {"name": "lookup", "description": "Look up", "parameters": {"type": "object"}}
@@ -28,7 +28,7 @@ def streaming(*events: dict[str, object]) -> ResponsesSimulator:
 
 
 def answering(item: dict[str, object], *, stream: bool) -> ResponsesSimulator:
-    response = {"status": "completed", "output": [item]}
+    response = {"status": "completed", "output": [item], "usage": USAGE}
     if stream:
         return streaming({"type": "response.completed", "response": response})
     body = json.dumps(response).encode()

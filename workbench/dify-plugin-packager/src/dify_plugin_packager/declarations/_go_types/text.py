@@ -91,30 +91,42 @@ def go_text(text: str) -> str:
     return _LONE_SURROGATE.sub("\ufffd", text)
 
 
-def dump_json(value: Any) -> str:  # noqa: PLR0911 - one for each kind of value
+def dump_json(value: Any) -> str:
     """Return the JSON text that Go writes; objects keep their order, and numbers their original text."""
+    # Joined once at the end: at each level it would copy megabytes.
+    pieces: list[str] = []
+    _dump(value, pieces.append)
+    return "".join(pieces)
+
+
+def _dump(value: Any, put: Callable[[str], None]) -> None:
     match value:
         case str():
-            return _quoted(value)
+            put(_quoted(value))
         case None:
-            return "null"
+            put("null")
         case bool():
-            return "true" if value else "false"
+            put("true" if value else "false")
         case JsonInt() | JsonFloat():
-            return value.text
+            put(value.text)
         case int():
-            return str(value)
+            put(str(value))
         case float():
-            return float_text(value)
+            put(float_text(value))
         case dict():
-            return _dump_object(value)  # pyright: ignore[reportUnknownArgumentType] - decoded JSON
+            mark = "{"
+            for key, item in value.items():  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+                put(f"{mark}{_quoted(key)}:")  # pyright: ignore[reportUnknownArgumentType]
+                _dump(item, put)
+                mark = ","
+            put("}" if value else "{}")
         case _:
-            return f"[{','.join(map(dump_json, value))}]"
-
-
-def _dump_object(value: dict[str, Any]) -> str:
-    fields = [f"{_quoted(key)}:{dump_json(item)}" for key, item in value.items()]
-    return f"{{{','.join(fields)}}}"
+            mark = "["
+            for item in value:
+                put(mark)
+                _dump(item, put)
+                mark = ","
+            put("]" if mark == "," else "[]")
 
 
 def _quoted(text: str) -> str:
