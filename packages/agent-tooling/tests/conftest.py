@@ -1,6 +1,8 @@
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
+from agent_tooling import find_findings
+
 
 # A busy machine must not fail a law that holds.
 PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
@@ -23,3 +25,14 @@ def pytest_itemcollected(item):
 def anyio_backend():
     """Run asynchronous tests on asyncio, and on nothing else."""
     return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def run_out_of_steps():
+    """Fail if a value is held against a schema in a tenth of the steps that calls and answers may take."""
+
+    def check(schema, value):
+        with pytest.raises(RecursionError):
+            find_findings(schema, value, most_steps=50_000)
+
+    return check

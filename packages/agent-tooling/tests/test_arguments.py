@@ -443,4 +443,4 @@ def test_broken_arguments_of_any_kind_are_refused_at_a_cost_that_grows_with_them
 
     assert is_linear(parse, 1_000)
     with not_for_ever():
-        parse(400_000)
+        parse(100_000)

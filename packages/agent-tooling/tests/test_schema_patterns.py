@@ -183,14 +183,18 @@ def test_a_fence_that_never_ends_keeps_nothing_busy(text):
     ],
     ids=["often", "many", "long"],
 )
-def test_patterns_that_take_too_long_together_are_not_matched_to_the_end(of_items, items):
-    schema = {"properties": {"a": {"items": {"allOf": [{"pattern": one} for one in of_items]}}}}
-
-    assert bind(schema, {"a": items}).error.endswith(": the arguments could not be checked")
+def test_patterns_that_take_too_long_together_are_not_matched_to_the_end(
+    of_items, items, run_out_of_steps
+):
+    run_out_of_steps({"items": {"allOf": [{"pattern": one} for one in of_items]}}, items)
 
 
 def test_an_answer_schema_with_too_many_large_patterns_is_refused_by_name():
-    schema = {"properties": {f"p{n}": {"pattern": rf"^\w{{1,50}}{n}"} for n in range(50)}}
+    patterns = [
+        "(?=x)",
+        *(rf"^\w{{1,50}}{n}" for n in range(50)),
+    ]  # the first refused, but never read
+    schema = {"properties": {f"p{n}": {"pattern": one} for n, one in enumerate(patterns)}}
 
     with pytest.raises(
         DeclarationError, match=r"^pattern '.*' of answer_schema must be one of fewer"

@@ -354,7 +354,7 @@ def test_with_jsonschema_all_that_a_schema_says_is_checked(inner, value, said):
 @pytest.mark.parametrize(
     ("reference", "more"), [("$ref", {"$schema": DRAFT_2020}), ("$dynamicRef", {})]
 )
-def test_references_that_multiply_keep_no_check_busy(reference, more):
+def test_references_that_multiply_keep_no_check_busy(reference, more, run_out_of_steps):
     levels = {
         f"L{level}": {"anyOf": [{reference: f"#/$defs/L{level + 1}"}] * 2, **more}
         for level in range(40)
@@ -365,18 +365,18 @@ def test_references_that_multiply_keep_no_check_busy(reference, more):
     }
     made = Tool.from_schema("t", "", schema, print)
 
-    assert made.bind('{"a": 1}').error.endswith(": the arguments could not be checked")
+    if reference == "$ref":
+        assert made.bind('{"a": 1}').error.endswith(": the arguments could not be checked")
+    run_out_of_steps(schema, {"a": 1})
 
 
 @pytest.mark.parametrize("keyword", ["unevaluatedProperties", "unevaluatedItems"])
-def test_unevaluated_parts_within_each_other_keep_no_check_busy(keyword):
+def test_unevaluated_parts_within_each_other_keep_no_check_busy(keyword, run_out_of_steps):
     inner = {"type": "object"}
     for _ in range(25):
         inner = {keyword: False, "allOf": [inner]}
-    made = Tool.from_schema("t", "", {"properties": {"a": inner}}, print)
 
-    told = made.bind(json.dumps({"a": {} if keyword == "unevaluatedProperties" else []}))
-    assert "could not be checked" in (told.error or "")
+    run_out_of_steps(inner, {} if keyword == "unevaluatedProperties" else [])
 
 
 NUMBERS = list(range(2_000))
@@ -395,13 +395,9 @@ NUMBERS = list(range(2_000))
         ({"anyOf": [{"type": "null"}] * 500}, ["text" * 100_000]),  # quoted by each error
     ],
 )
-def test_what_schema_and_arguments_multiply_keeps_no_check_busy(schema, value):
+def test_what_schema_and_arguments_multiply_keeps_no_check_busy(schema, value, run_out_of_steps):
     """A check that goes on for minutes holds up whoever shares the process, and its errors fill the memory."""
-    made = Tool.from_schema("t", "", {"properties": {"a": schema}}, print)
-
-    assert made.bind(json.dumps({"a": value})).error.endswith(
-        ": the arguments could not be checked"
-    )
+    run_out_of_steps(schema, value)
 
 
 def test_what_is_wrong_very_often_is_told_once():

@@ -385,8 +385,7 @@ def test_a_known_secret_is_found_with_any_of_its_characters_escaped(data, secret
 )
 def test_what_almost_is_an_escaped_secret_costs_no_more_than_its_length(near):
     known = KnownSecrets(["Z" * 100 + "!", "Zebra-" * 20])
-    assert known.redact(near * 1_000) == near * 1_000
-    text = near * (100_000 // len(near)) + "Z"
+    text = near * (50_000 // len(near)) + "Z"
     with not_for_ever():
         assert known.redact(text) == text
 
@@ -425,7 +424,7 @@ def test_what_almost_is_a_secret_costs_no_more_than_its_length(secret):
     known = KnownSecrets(["x" + secret + "x"])
     near = ENCODINGS["URL"](ENCODINGS["JSON"]("x" + secret)) + "y"
     with not_for_ever():
-        assert known.redact(near * 4_000) == near * 4_000
+        assert known.redact(near * 2_000) == near * 2_000
 
 
 def test_a_known_secret_may_end_in_backslashes():

@@ -51,9 +51,13 @@ def validate_patterns(schema: JsonSchema, *, field: str) -> None:
     Raises:
         DeclarationError: If it has one; the message names it.
     """
+    named = {
+        pattern: f"pattern {shorten(pattern, _MAX_CHARACTERS)!r} of {field}"
+        for pattern in find_patterns(schema)
+    }
+    # All are counted before the first is read, so that none is read in vain.
     with limit_steps():
-        for pattern in find_patterns(schema):
-            name = f"pattern {shorten(pattern, _MAX_CHARACTERS)!r} of {field}"
+        for pattern, name in named.items():
             try:
                 spend(_count_compiling(pattern))
             except RecursionError:
@@ -61,7 +65,8 @@ def validate_patterns(schema: JsonSchema, *, field: str) -> None:
                 raise DeclarationError(
                     name, expected, found=f"{len(pattern):,} characters"
                 ) from None
-            LinearPattern(pattern, field=name)
+    for pattern, name in named.items():
+        LinearPattern(pattern, field=name)
     keys = {key for node in iter_schemas(schema) for key in node}
     if {"patternProperties", "unevaluatedProperties"} <= keys:
         expected = "without patternProperties where it has unevaluatedProperties"
