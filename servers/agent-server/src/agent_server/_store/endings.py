@@ -37,21 +37,15 @@ _END = (
         },
     )
 )
-_FORGET_STEPS, _FORGET_MARKS, _FORGET_APART = (
+_STEPS, _MARKS, _APART = (
     sa.delete(table).where(table.c.run == sa.bindparam("over"))
     for table in (steps, marks, payloads)
 )
-_FORGET_RUN = [
-    _FORGET_STEPS,
-    _FORGET_MARKS,
-    _FORGET_APART.where(payloads.c.id.in_(["request", "answer", "state"])),
-]
-_FORGET_PART = [
-    # What the run was told and has not read yet, it reads when it goes on.
-    _FORGET_STEPS.where(~IS_STEERED),
-    _FORGET_MARKS,
-    _FORGET_APART.where(payloads.c.id.in_(["answer", "state"])),
-]
+# A list of names would be built into the statement each time that it is executed.
+_IS_OF_PART = (payloads.c.id == "answer") | (payloads.c.id == "state")
+_FORGET_RUN = [_STEPS, _MARKS, _APART.where(_IS_OF_PART | (payloads.c.id == "request"))]
+# What the run was told and has not read yet, it reads when it goes on.
+_FORGET_PART = [_STEPS.where(~IS_STEERED), _MARKS, _APART.where(_IS_OF_PART)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
