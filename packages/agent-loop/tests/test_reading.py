@@ -28,6 +28,7 @@ from agent_loop import (
     Usage,
     dump_inputs,
     dump_messages,
+    iter_dumped_messages,
     load_inputs,
     load_messages,
     read_input,
@@ -305,6 +306,14 @@ def test_while_messages_are_written_their_text_is_held_twice_and_no_more_often()
         tracemalloc.stop()
 
     assert peak < 2.7 * len(text)
+
+
+def test_messages_are_written_in_pieces_for_who_has_no_room_for_their_text_twice():
+    messages = [Message(role="user", content=f"{number}") for number in range(2_001)]
+    pieces = list(iter_dumped_messages(messages))
+
+    assert "".join(pieces) == dump_messages(messages)
+    assert 3 * max(map(len, pieces)) < sum(map(len, pieces))
 
 
 def test_inputs_come_back_from_json_as_they_were():

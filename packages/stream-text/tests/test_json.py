@@ -12,6 +12,7 @@ from stream_text import (
     find_repeated_key,
     first_of_equal,
     has_many_values,
+    iter_json,
     parse_json,
 )
 
@@ -60,6 +61,9 @@ def test_while_much_is_written_little_more_is_held_than_its_text_twice(value):
         tracemalloc.stop()
 
     assert peak < 3 * len(text)
+    pieces = list(iter_json({"of": value}))
+    assert "".join(pieces) == f'{{"of":{text}}}'
+    assert 10 * max(map(len, pieces)) < len(text)
 
 
 @pytest.mark.parametrize(

@@ -419,6 +419,32 @@ async def test_question_answer_and_state_are_encrypted_and_go_with_the_run(datab
     assert b"conversation" not in bytes(left.state)
 
 
+async def test_what_is_large_of_a_run_goes_on_with_it_under_a_new_key_and_goes_at_its_end(database):
+    """It stands beside the run's row, which SQLite writes anew with each batch of events."""
+    old, new = (Fernet.generate_key().decode() for _ in range(2))
+    large = "x" * 200_000
+
+    def find_apart():
+        return sorted(name for (name,) in query(database, "SELECT id FROM agent_run_payloads"))
+
+    async with engine(database, Scripted(pay=pay), storage_keys=old) as runs:
+        run_id = await start(runs, "pay", request={"input": large}, shown={"input": large})
+        wait = await waits(runs, run_id)
+    async with engine(database, Scripted(pay=pay), storage_keys=f"{new},{old}") as runs:
+        await answer(runs, run_id, wait.wait_id, approvals=YES, results={"c2": large})
+        wait = await waits(runs, run_id)
+        while_waiting = find_apart()
+        await answer(runs, run_id, wait.wait_id, answer="good")
+        ended = await finish(runs, run_id)
+        at_the_end, shown = find_apart(), await runs.read_shown(run_id, tenant="ada")
+        await runs.delete(run_id, tenant="ada")
+
+    assert (ended.result.output["door"], shown) == (large, {"input": large})
+    assert while_waiting == ["request", "shown", "state"]
+    assert at_the_end == ["shown"]
+    assert find_apart() == []
+
+
 async def test_content_of_a_lost_key_ends_the_run(database):
     async with engine(database, Scripted(pay=pay)) as runs:
         run_id = await start(runs, "pay")

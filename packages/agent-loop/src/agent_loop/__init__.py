@@ -5,7 +5,13 @@ from stream_text import MessageError, ThinkFilter
 from ._file_places import with_files_moved
 from ._rules.agents import AgentAnswer, Agents
 from ._rules.display import should_emit_text
-from ._rules.saving import dump_inputs, dump_messages, load_inputs, load_messages
+from ._rules.saving import (
+    dump_inputs,
+    dump_messages,
+    iter_dumped_messages,
+    load_inputs,
+    load_messages,
+)
 from ._rules.settings import RunSettings
 from ._rules.snapshots import validate_snapshot_key
 from ._rules.transitions import TRANSITIONS, State, Trigger
@@ -134,6 +140,7 @@ __all__ = [
     "Window",
     "dump_inputs",
     "dump_messages",
+    "iter_dumped_messages",
     "load_inputs",
     "load_messages",
     "read_input",

@@ -22,6 +22,7 @@ from ._json import (
     find_repeated_key,
     first_of_equal,
     has_many_values,
+    iter_json,
     parse_json,
 )
 from ._known_secrets import REDACTED, KnownSecrets, SecretFilter, iter_header_secrets
@@ -85,6 +86,7 @@ __all__ = [
     "is_secret_key",
     "is_secret_setting",
     "iter_header_secrets",
+    "iter_json",
     "mend_tags",
     "parse_json",
     "read_count",

@@ -3,9 +3,9 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from itertools import batched
+from itertools import batched, chain
 from json import decoder, scanner
 from typing import Any, Final, NoReturn
 
@@ -74,18 +74,38 @@ def dump_json(value: Any) -> str:
         >>> dump_json({"a": [1, 2.5]})
         '{"a":[1,2.5]}'
     """
+    return "".join(iter_json(value)) if has_many_values(value) else _ENCODER.encode(value)
+
+
+def iter_json(value: Any) -> Iterator[str]:
+    """Yield the text of `dump_json` in pieces, for a caller that has no room for a large one twice.
+
+    Raises:
+        ValueError: If JSON has no form for it, as for NaN.
+        TypeError: If it is of a type that JSON does not know.
+
+    Example:
+        >>> "".join(iter_json({"a": [1, 2.5]}))
+        '{"a":[1,2.5]}'
+    """
     # `encode` writes in C, and no other thread can run until it returns, so it gets what is small.
     if not has_many_values(value):
-        return _ENCODER.encode(value)
+        yield _ENCODER.encode(value)
+        return
     kind, members = (dict, value.items()) if is_object(value) else (list, value)
+    parts: Iterable[Iterable[str]]
     if len(value) > _TOGETHER:
-        inner = (dump_json(kind(few))[1:-1] for few in batched(members, _TOGETHER))
+        parts = ((dump_json(kind(few))[1:-1],) for few in batched(members, _TOGETHER))
     elif kind is dict:
-        inner = (f"{_dump_name(name)}:{dump_json(one)}" for name, one in members)
+        parts = (chain((_dump_name(name), ":"), iter_json(one)) for name, one in members)
     else:
-        inner = map(dump_json, members)
-    text = ",".join(inner)
-    return f"{{{text}}}" if kind is dict else f"[{text}]"
+        parts = map(iter_json, members)
+    mark = "{" if kind is dict else "["
+    for part in parts:
+        yield mark
+        yield from part
+        mark = ","
+    yield "}" if kind is dict else "]"
 
 
 def _dump_name(name: Any) -> str:

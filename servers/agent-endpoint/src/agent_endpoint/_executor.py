@@ -1,6 +1,7 @@
 """The executor that runs agents of agent-driver as runs of an agent server."""
 
 import asyncio
+import io
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -10,7 +11,7 @@ from pathlib import Path as Folder
 from typing import Any, Final
 
 from agent_driver import Agent, AskApproval, Decision, Result, StepError, StepKey
-from agent_loop import MessageError, SnapshotError, dump_messages, read_user_message
+from agent_loop import MessageError, SnapshotError, iter_dumped_messages, read_user_message
 from agent_server.executor import (
     AgentDescription,
     Execution,
@@ -322,7 +323,9 @@ def _end(result: Result[Any], rounds: int) -> RunResult:
     state: bytes | None = None
     # Of messages that are no JSON: then no other run goes on from here.
     with suppress(SnapshotError):
-        state = dump_messages(result.messages).encode(errors=HALVES)
+        text = io.BytesIO()
+        text.writelines(one.encode(errors=HALVES) for one in iter_dumped_messages(result.messages))
+        state = text.getvalue()
     return RunResult(
         status="succeeded",
         output=result.value if is_text else json.loads(result.text),

@@ -6,9 +6,10 @@ The state is plain JSON, in which tuples, decimals, bytes and the package's own 
 import base64
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from decimal import Decimal
+from itertools import batched
 from typing import Any, Final
 
 from agent_loop._values.errors import SnapshotError
@@ -150,13 +151,24 @@ def dump_messages(messages: Iterable[object]) -> str:
     Raises:
         SnapshotError: If one of them contains a value that JSON cannot express.
     """
-    given, pieces = tuple(messages), [f'{{"{_KIND}": "tuple", "items": [']
+    return "".join(iter_dumped_messages(messages))
+
+
+def iter_dumped_messages(messages: Iterable[object]) -> Iterator[str]:
+    """Yield the text of `dump_messages` in pieces, for a caller that has no room for it twice.
+
+    Raises:
+        SnapshotError: If a message contains a value that JSON cannot express.
+    """
+    yield f'{{"{_KIND}": "tuple", "items": ['
     # As plain values they are many times as large, and no other thread can run until `dumps` returns.
-    for first in range(0, len(given), _TOGETHER):
-        few = enumerate(given[first : first + _TOGETHER], first)
-        plain = [_to_plain(one, f"messages[{index}]") for index, one in few]
-        pieces += [", " if first else "", json.dumps(plain, ensure_ascii=False)[1:-1]]
-    return "".join((*pieces, "]}"))
+    for number, few in enumerate(batched(messages, _TOGETHER)):
+        plain = [
+            _to_plain(one, f"messages[{index}]")
+            for index, one in enumerate(few, number * _TOGETHER)
+        ]
+        yield (", " if number else "") + json.dumps(plain, ensure_ascii=False)[1:-1]
+    yield "]}"
 
 
 def load_messages(text: str) -> tuple[Any, ...]:

@@ -288,7 +288,7 @@ def read_held(
     """
     found = sa.select(runs).where(holds.IS_HELD)
     row = connection.execute(found, hold.fence).one_or_none()
-    return None if row is None else (row, load_content(row, encryption))
+    return None if row is None else (row, load_content(connection, row, encryption))
 
 
 def read_steps(connection: sa.Connection, hold: Hold, encryption: Encryption) -> dict[str, bytes]:

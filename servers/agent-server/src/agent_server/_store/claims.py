@@ -3,12 +3,14 @@
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
 
 from agent_server.executor import Resumption, RunResult
 
+from . import contents
 from .clock import clock
 from .encryption import Encryption
 from .endings import Ended, RunEnding, cancelled, end_idle, with_result, write_events
@@ -50,7 +52,7 @@ _FIND_QUEUED = (
     # Servers that claim at the same time take different runs instead of waiting.
     .with_for_update(skip_locked=True)
 )
-_CONTENT = [runs.c[name] for name in ("request", "metadata", "answer", "state")]
+_CONTENT = [runs.c[name] for name in ("seq", "request", "metadata", "answer", "state")]
 _FIND_CONTENT = sa.select(*_CONTENT).where(runs.c.seq == sa.bindparam("found"))
 _FIND_RUNNING = sa.select(runs.c.seq).where(
     runs.c.engine == TABLES,
@@ -209,19 +211,20 @@ class RunContent:
     resumption: Resumption | None
 
 
-def load_content(row: sa.Row[Any], encryption: Encryption) -> RunContent:
+def load_content(connection: sa.Connection, row: sa.Row[Any], encryption: Encryption) -> RunContent:
     """Return what the run in a row is executed with.
 
     Raises:
         StorageError: If it cannot be decrypted.
     """
-    resumption = row.answer and Resumption(
-        state=encryption.decrypt(row.state), answer=load_answer(encryption.decrypt(row.answer))
+    load = partial(contents.load, connection, row, encryption=encryption)
+    resumption = row.answer is not None and Resumption(
+        state=load("state"), answer=load_answer(load("answer"))
     )
     return RunContent(
-        request=encryption.decrypt(row.request),
+        request=load("request"),
         metadata=json.loads(encryption.decrypt(row.metadata)),
-        resumption=resumption,
+        resumption=resumption or None,
     )
 
 
@@ -229,7 +232,7 @@ def _read_content(write: Write, seq: int) -> RunContent | None:
     """Return what a run is executed with; None if it cannot be read."""
     row = write.connection.execute(_FIND_CONTENT, {"found": seq}).one()
     try:
-        return load_content(row, write.encryption)
+        return load_content(write.connection, row, write.encryption)
     except StorageError:
         return None
 

@@ -9,9 +9,10 @@ import sqlalchemy as sa
 from agent_server.executor import JsonObject, RunResult
 from agent_server.runs import RunStatus
 
+from . import contents
 from .clock import clock
 from .records import Event, dump_events
-from .schema import events, marks, runs, steps
+from .schema import events, marks, payloads, runs, steps
 from .signals import EMITTED
 from .steering import IS_STEERED, MOST, read_steered
 from .webhook_messages import notify
@@ -36,11 +37,15 @@ _END = (
         },
     )
 )
-_FORGET_STEPS = [
-    sa.delete(table).where(table.c.run == sa.bindparam("over")) for table in (steps, marks)
-]
+_STEPS, _MARKS, _APART = (
+    sa.delete(table).where(table.c.run == sa.bindparam("over"))
+    for table in (steps, marks, payloads)
+)
+# A list of names would be built into the statement each time that it is executed.
+_IS_OF_PART = (payloads.c.id == "answer") | (payloads.c.id == "state")
+_FORGET_RUN = [_STEPS, _MARKS, _APART.where(_IS_OF_PART | (payloads.c.id == "request"))]
 # What the run was told and has not read yet, it reads when it goes on.
-_FORGET_PART = [_FORGET_STEPS[0].where(~IS_STEERED), _FORGET_STEPS[1]]
+_FORGET_PART = [_STEPS.where(~IS_STEERED), _MARKS, _APART.where(_IS_OF_PART)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,17 +129,18 @@ def write_end(
     kept = None if ending.result is None else ending.result.state
     state = None if kept is None else write.encryption.encrypt(kept)
     # The steps are deleted only with the end: until then a next attempt needs them.
+    forget_part(write, seq)
+    contents.keep_apart(write.connection, seq, state=state)
     write_events(write, seq, emitted, body)
     values = {
         "ended": seq,
         "status": ending.status,
         "last_event": emitted[-1].number,
         "result": result,
-        "state": state,
+        "state": contents.in_row(state),
         "bytes": stored_bytes + len(body) + len(result or b""),
     }
     write.connection.execute(_END, values)
-    forget_steps(write, seq)
     notify(write, seq, ending.status)
 
 
@@ -151,12 +157,12 @@ def _with_unread(write: Write, seq: int, ending: RunEnding, emitted: list[Event]
     return told
 
 
-def forget_steps(write: Write, seq: int, *, is_over: bool = True) -> None:
-    """Delete the steps of a run, or of a part of it, that no attempt needs any more.
+def forget_part(write: Write, seq: int, *, is_over: bool = True) -> None:
+    """Delete what no attempt at a run, or at a part of it, needs any more.
 
-    Those are the recorded ones, and the marks of those that were begun.
+    Those are the recorded steps, the marks of those that were begun, and what the run or its part went on from.
     """
-    for statement in _FORGET_STEPS if is_over else _FORGET_PART:
+    for statement in _FORGET_RUN if is_over else _FORGET_PART:
         write.connection.execute(statement, {"over": seq})
 
 

@@ -12,10 +12,10 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from agent_server.executor import Waiting
-from stream_text import dump_json
 
+from . import contents
 from .clock import clock
-from .endings import RunEnding, cancelled, end_idle, forget_steps, write_end, write_events
+from .endings import RunEnding, cancelled, end_idle, forget_part, write_end, write_events
 from .records import Event, decrypt_text, dump_events
 from .schema import runs, steps
 from .webhook_messages import notify
@@ -145,16 +145,18 @@ def wait(
         return False
     body = write.encryption.encrypt(dump_events(emitted))
     write_events(write, hold.seq, emitted, body)
+    state = write.encryption.encrypt(waiting.state)
+    forget_part(write, hold.seq, is_over=False)
+    contents.keep_apart(write.connection, hold.seq, state=state)
     values = {
         "waits": hold.seq,
         "wait_id": wait_id,
-        "question": write.encryption.encrypt(dump_json(asdict(waiting.request)).encode()),
-        "state": write.encryption.encrypt(waiting.state),
+        "question": write.encryption.encrypt_json(asdict(waiting.request)),
+        "state": contents.in_row(state),
         "last_event": emitted[-1].number,
         "bytes": row[runs.c.bytes] + len(body),
     }
     write.connection.execute(_WAIT, values)
-    forget_steps(write, hold.seq, is_over=False)
     notify(write, hold.seq, "waiting", wait_id=wait_id)
     if row[runs.c.cancel_requested]:
         # Since no server has it any more, none would hear of the cancel.

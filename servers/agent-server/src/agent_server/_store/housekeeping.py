@@ -13,6 +13,7 @@ from agent_server.runs import RunStatus
 from agent_server.settings import ServerSettings
 
 from .clock import clock
+from .contents import length
 from .encryption import key_mark
 from .endings import Ended, end_idle, with_result
 from .failures import agent_gone, unanswered, version_changed
@@ -35,8 +36,7 @@ from .writer import Write
 _MAX_ROWS = 200  # In one transaction, for which all runs have to wait.
 _DAY = 24 * 3600 * 1_000_000
 # Beside its content, a run takes space for its rows and their index entries: about 1 kB.
-_LENGTHS = [sa.func.coalesce(sa.func.length(one), 0) for one in (runs.c.state, runs.c.shown)]
-_SIZE = runs.c.bytes + sum(_LENGTHS, start=sa.literal(1000))
+_SIZE = runs.c.bytes + length(runs.c.state) + length(runs.c.shown) + 1000
 _IS_QUEUED = (runs.c.status == "queued") & runs.c.finished_at.is_(None)
 _IS_OURS = runs.c.engine == TABLES
 _WAITS = (runs.c.status == "waiting") & runs.c.finished_at.is_(None)

@@ -172,7 +172,7 @@ def load_answer(text: bytes) -> InputAnswer:
 
 def encrypt_text(text: str | None, encryption: Encryption) -> bytes | None:
     """Return a text in encrypted form."""
-    return None if text is None else encryption.encrypt(dump_json(text).encode())
+    return None if text is None else encryption.encrypt_json(text)
 
 
 def decrypt_text(stored: bytes | None, encryption: Encryption) -> str | None:

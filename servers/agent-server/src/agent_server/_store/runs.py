@@ -25,9 +25,9 @@ from agent_server.runs import (
     RunPage,
 )
 from agent_server.settings import ServerSettings
-from stream_text import LARGE_TEXT, dump_json
+from stream_text import dump_json
 
-from . import endings
+from . import contents, endings
 from .answers import find_answer_problems
 from .clock import clock
 from .encryption import Encryption
@@ -61,8 +61,8 @@ _IS_FOUND = _IS_OF & (runs.c.run_id == sa.bindparam("known"))
 _FIND = sa.select(*SEEN).where(_IS_FOUND)
 _FIND_TO_CHANGE = _FIND.with_for_update()
 _FIND_NUMBER = sa.select(runs.c.seq).where(_IS_FOUND)
-_FIND_STATE = sa.select(*[runs.c.status, runs.c.state]).where(_IS_FOUND)
-_FIND_SHOWN = sa.select(runs.c.shown).where(_IS_FOUND)
+_FIND_STATE = sa.select(*[runs.c.seq, runs.c.status, runs.c.state]).where(_IS_FOUND)
+_FIND_SHOWN = sa.select(*[runs.c.seq, runs.c.shown]).where(_IS_FOUND)
 _FIND_SAME = sa.select(*SEEN).where(_IS_OF, runs.c.idempotency == sa.bindparam("same"))
 _ACTIVE = sa.select(runs.c.seq).where(
     runs.c.executor == sa.bindparam("kind"), runs.c.finished_at.is_(None)
@@ -94,10 +94,8 @@ class RunRepository:
 
     def encrypt_request(self, run: NewRun) -> tuple[bytes, bytes | None]:
         """Return a run's request in its stored form, and what is shown of it."""
-        request = self.encryption.encrypt(dump_json(run.request).encode())
-        if run.shown is None:
-            return request, None
-        return request, self.encryption.encrypt(dump_json(run.shown).encode())
+        request = self.encryption.encrypt_json(run.request)
+        return request, None if run.shown is None else self.encryption.encrypt_json(run.shown)
 
     def create(
         self, write: Write, run: NewRun, encrypted: tuple[bytes, bytes | None] | None = None
@@ -128,11 +126,11 @@ class RunRepository:
             "status": "queued",
             "attempt": 0,
             "cancel_requested": False,
-            "metadata": self.encryption.encrypt(dump_json(dict(run.metadata)).encode()),
+            "metadata": self.encryption.encrypt_json(dict(run.metadata)),
             "idempotency": key,
             "fingerprint": "" if key is None else self.encryption.digest(run.fingerprint),
-            "request": request,
-            "shown": shown,
+            "request": contents.in_row(request),
+            "shown": contents.in_row(shown),
             "origin": dump_json(dict(run.origin)) if run.origin else None,
             "last_event": 0,
             "bytes": len(request),
@@ -142,9 +140,7 @@ class RunRepository:
         if row is None:  # pragma: no cover - nox -s postgresql
             # This time the other server's run is found.
             return self.create(write, run, (request, shown))
-        if len(request) > LARGE_TEXT:
-            # SQLite keeps what a statement was given until it is given something else; the run is there already.
-            write.connection.execute(_ENTER, {**values, "request": b"", "shown": None})
+        contents.keep_apart(write.connection, row.seq, request=request, shown=shown)
         if run.metadata:
             rows = [{"run": row.seq, "label": label} for label in label_digests(run.metadata)]
             write.connection.execute(sa.insert(labels), rows)
@@ -267,16 +263,18 @@ class RunRepository:
         event = Event.emit(row.last_event + 1, "run_answered", told)
         body = self.encryption.encrypt(dump_events([event]))
         endings.write_events(write, row.seq, [event], body)
+        stored = self.encryption.encrypt(text.encode())
         values = {
             "status": "queued",
             "part": row.part + 1,
             "part_event": event.number,
             "last_event": event.number,
             "bytes": row.bytes + len(body),
-            "answer": self.encryption.encrypt(text.encode()),
+            "answer": contents.in_row(stored),
             **dict.fromkeys(("wait_id", "waiting_since", "question")),
         }
         write.connection.execute(sa.update(runs).where(runs.c.seq == row.seq).values(values))
+        contents.keep_apart(write.connection, row.seq, answer=stored)
         seen = {"run": row.seq, "wait_id": new.wait_id, "fingerprint": self.encryption.digest(text)}
         write.connection.execute(sa.insert(answers).values(seen))
         write.signals.add(QUEUED)
@@ -313,7 +311,7 @@ class RunRepository:
         row = self._find(connection, _FIND_STATE, run_id, tenant)
         if row.status not in FINISHED or row.state is None:
             return None
-        return self.encryption.decrypt(row.state)
+        return contents.load(connection, row, "state", self.encryption)
 
     def read_shown(self, connection: sa.Connection, run_id: str, tenant: str) -> bytes | None:
         """Return what clients may read of a run's request, as JSON; None for nothing.
@@ -322,7 +320,9 @@ class RunRepository:
             RunNotFoundError: If there is no such run.
         """
         row = self._find(connection, _FIND_SHOWN, run_id, tenant)
-        return None if row.shown is None else self.encryption.decrypt(row.shown)
+        if row.shown is None:
+            return None
+        return contents.load(connection, row, "shown", self.encryption)
 
     def _known(self, connection: sa.Connection, tenant: str, key: bytes) -> sa.Row[Any] | None:
         return connection.execute(_FIND_SAME, {**self._whose(tenant), "same": key}).one_or_none()

@@ -68,10 +68,12 @@ is for the next run of its conversation.
 and the first run of its `conversation`.
 
 The request of a finished run is deleted, since it may hold credentials; `shown` is what clients may read of it.
+
+A `request`, `answer`, `state` or `shown` over 128 KiB is empty here, and stands among the payloads under its name.
 """
 
 SEEN = [one for one in runs.c if one.name not in {"request", "answer", "state", "shown"}]
-"""The columns that may not be as large as a body: those that clients see."""
+"""The columns that clients see, without those that may hold something large."""
 
 
 def _index_some(where: sa.TextClause, name: str, *columns: sa.Column[Any]) -> sa.Index:
@@ -142,7 +144,7 @@ payloads = sa.Table(
     sa.Column("body", sa.LargeBinary, nullable=False),
     sa.PrimaryKeyConstraint("run", "id"),
 )
-"""What is too large for the history of another engine, kept as long as the run."""
+"""What is too large for a run's row, by its column, or for the history of another engine, kept as long as the run."""
 
 answers = sa.Table(
     "agent_run_answers",
@@ -261,9 +263,12 @@ _FROM_4_TO_5 = (
 
 _FROM_5_TO_6 = ("ALTER TABLE agent_runs ADD COLUMN origin TEXT",)
 
+# Version 6 would not find what is stored apart from its run, and looks for nothing else in the rows that there are.
+_FROM_6_TO_7 = ()
+
 # The first migrates a database from version 1 to 2, and so on. Released migrations are never changed;
 # new ones are added after them.
-_MIGRATIONS = (_FROM_1_TO_2, _FROM_2_TO_3, _FROM_3_TO_4, _FROM_4_TO_5, _FROM_5_TO_6)
+_MIGRATIONS = (_FROM_1_TO_2, _FROM_2_TO_3, _FROM_3_TO_4, _FROM_4_TO_5, _FROM_5_TO_6, _FROM_6_TO_7)
 _VERSION = 1 + len(_MIGRATIONS)
 
 
