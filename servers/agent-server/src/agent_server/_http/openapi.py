@@ -71,8 +71,10 @@ def build_description(
 
 @cache
 def _build_models() -> Json:
-    models = [(model, "validation") for model in DESCRIBED]
-    return models_json_schema(models, ref_template=_REFERENCES)[1]["$defs"]
+    _, definitions = models_json_schema(
+        [(model, "validation") for model in DESCRIBED], ref_template=_REFERENCES
+    )
+    return definitions["$defs"]
 
 
 def build_paths(operations: Mapping[str, Json]) -> dict[str, Json]:
