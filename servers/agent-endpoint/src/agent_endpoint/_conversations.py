@@ -136,7 +136,7 @@ class Receiver:
             known = await _read_parts(run, name, part)
         if _digest(known.digest, new) != sent["digest"]:
             raise RunFailedError(
-                "what was said before this step is not there any more",
+                "the messages before this step are no longer available",
                 error_type="conversation_lost",
             )
         return self._remember(key, known.add(new)).messages

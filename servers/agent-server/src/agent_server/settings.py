@@ -180,7 +180,7 @@ class ServerSettings(BaseSettings):
         unserved_seconds: How long a run waits while no server has its agent, before it fails.
         unready_seconds: How long `/ready` answers 503 after a signal to stop, before the server takes no more requests;
             a second signal skips the wait.
-        stop_seconds: How long runs may go on after the server was told to stop.
+        stop_seconds: How long runs may continue after the server is asked to stop.
         responses: Whether agents that can be talked to are served at `/v1/responses`.
         log_format: Form of the log on standard error: `text`, or `json` with an object on each line.
         traces: Whether requests and runs are sent as OpenTelemetry spans, over OTLP (HTTP) to the address in the

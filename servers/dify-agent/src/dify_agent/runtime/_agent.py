@@ -177,7 +177,7 @@ def find_question(run: CompositorRun, requests: DeferredToolRequests) -> Deferre
         return None
     if find_only_layer(run, HistoryLayer) is None:
         raise AgentRunValidationError(
-            "A question to a person requires a history layer, from which the run goes on with the answer."
+            "A question to a person requires a history layer, from which the run continues with the answer."
         )
     if len(requests.calls) + len(requests.approvals) > 1:
         raise AgentRunValidationError("A question to a person cannot wait beside other calls.")
