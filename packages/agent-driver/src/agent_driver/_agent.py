@@ -139,7 +139,7 @@ class Agent(Generic[Answer_co, Deps_contra]):  # noqa: UP046 - type parameters h
 
     @property
     def fingerprint(self) -> str:
-        """A digest of what a run that waits depends on: agents of the same fingerprint go on with each other's runs, in every process.
+        """A digest of what a run that waits depends on: agents of the same fingerprint continue with each other's runs, in every process.
 
         It changes with the names, descriptions and parameters of tools, with which of them may be called and what a
         person approves, with the answer's schema, the models' names and all that of the agents among its tools; not

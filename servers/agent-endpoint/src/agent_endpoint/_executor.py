@@ -148,7 +148,7 @@ class AgentExecutor:
         yield
 
     def interrupted(self, run_id: str, attempts: int) -> RunResult | None:  # noqa: ARG002 - the interface's
-        """Return None, to make another attempt: it goes on behind the recorded steps."""
+        """Return None, to make another attempt: it continues behind the recorded steps."""
         return None
 
     async def execute(self, run: Execution) -> RunResult | Waiting:

@@ -314,7 +314,7 @@ class Runs(Protocol):
         ...
 
     async def answer(self, run_id: str, new: NewAnswer, *, tenant: str) -> tuple[Run, bool]:
-        """Give a run what it waits for, so that it goes on, and return it with whether the answer is new: the same answer may come again.
+        """Give a run what it waits for, so that it continues, and return it with whether the answer is new: the same answer may come again.
 
         Raises:
             RunNotFoundError: If the tenant has no run with this id.

@@ -57,7 +57,7 @@ class DriveSettings:
             nothing follows.
         snapshot_seconds: How long a snapshot is good. With `steps` it is good for ever, because the run has to come to
             the same whenever it is played again: whoever keeps its steps says how long it may wait.
-        resume: The snapshot of a run that goes on, or the `AskApproval` that holds it, in a new run in which a call
+        resume: The snapshot of a run that continues, or the `AskApproval` that holds it, in a new run in which a call
             means the same; see `AgentRun.resume`. Its messages do not matter.
         decisions: What a person has decided about its calls: true or false for all, or for each by its id, or a `Decision` with a reason.
         steps: Where `adrive` has its calls of models, tools and the guardrails of input and answer recorded, so that a

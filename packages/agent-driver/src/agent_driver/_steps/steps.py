@@ -1,9 +1,9 @@
-"""Steps: how somebody else records what models and tools have answered, so that a run that is cut short is played again and goes on where it was.
+"""Steps: how somebody else records what models and tools have answered, so that a run that is cut short is played again and continues where it was.
 
 A step is one model call, one call of a tool with all its tries, or one call of a guardrail of input or answer. Its
 record is JSON: how long the run had lasted by then, what it was told meanwhile (`AgentRun.steer`), and what the run is
 fed with. A run that is played again asks for the same steps by the same keys, since nothing that it decides depends on
-anything but its records: results are taken in the order of their calls, and its clock goes on from the time of the last
+anything but its records: results are taken in the order of their calls, and its clock continues from the time of the last
 record.
 """
 

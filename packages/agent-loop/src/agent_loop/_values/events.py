@@ -171,7 +171,7 @@ class RunTools:
     Attributes:
         calls: At most the first 128 calls of the round; the run itself has refused the others, and answered those of
             its own functions. If a call stands for another tool's, it is that one.
-        resumed: The agents among them that go on from where they have waited for a person, by the ids of their calls.
+        resumed: The agents among them that continue from where they have waited for a person, by the ids of their calls.
     """
 
     calls: tuple[ToolCall, ...]
@@ -197,7 +197,7 @@ class AgentDecisions:
 class AskApproval:
     """The calls that a person has to approve, and the end of a run until then. The other calls of the round have been made.
 
-    After it `Agent` and `drive` go on with `resume` and `decisions`. A driver of your own feeds a `Decision` for each
+    After it `Agent` and `drive` continue with `resume` and `decisions`. A driver of your own feeds a `Decision` for each
     call, in any order, now or after `AgentRun.resume` in another process.
 
     Attributes:

@@ -173,8 +173,8 @@ class AnswerChecked:
     """The outcome of a driver's check of the last answer.
 
     Attributes:
-        answer: What stands in the place of the answer, for the reader and in the conversation; None leaves it as it is.
-        value: What stands in the place of its value, where `answer` does.
+        answer: What stands in place of the answer, for the reader and in the conversation; None leaves it as it is.
+        value: What stands in place of its value, where `answer` does.
         refusal: Why the answer is not shown, in a sentence for the reader, which stands in the conversation instead; None where it is shown.
     """
 
@@ -214,7 +214,7 @@ class TimePassed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """The reason why a run cannot go on.
+    """The reason why a run cannot continue.
 
     Attributes:
         message: One sentence for the reader.

@@ -2,7 +2,7 @@
 
 A script is one step, because nobody can know what half of it has done. So its start is recorded before it begins, and a later attempt that
 finds the record knows that the script may have been running when the server died. A script that waits for input has ended, and so has its step:
-once it is answered, the run goes on with steps, and a script, that begin anew.
+once it is answered, the run continues with steps, and a script, that start over.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """The layer with a memory that is a plugin's: asked before the model is, and told what was said after an answer.
 
-The model does not see its tools. Whatever is wrong with the memory, the run goes on without it.
+The model does not see its tools. Whatever is wrong with the memory, the run continues without it.
 
 Source: docs/contracts/dify-agent.md, C77; langgenius/dify at fa9291829f0c and 6373f5a3834f, `dify-agent/src/dify_agent/layers/memory`.
 """
