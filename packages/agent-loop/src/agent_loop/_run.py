@@ -301,11 +301,11 @@ class AgentRun:
             return start_run(self._run)
 
     def steer(self, message: object) -> None:
-        """Say something to a run under way; may be called from any thread.
+        """Send a message to a run under way; may be called from any thread.
 
-        It stands before the next round, with every model. A run whose model has answered meanwhile continues for one more
-        round, if its limits leave one; what no round has read is in `Finished.unread`. It decides nothing that a person
-        has to, and counts in no budget but that of tokens.
+        The next round reads it, with every model. A run whose model has answered in the meantime continues for one more
+        round, if its limits leave one; messages that no round has read are in `Finished.unread`. A message decides
+        nothing that a person has to, and counts towards the token budget only.
 
         Args:
             message: A text, or a user message.
@@ -341,7 +341,7 @@ class AgentRun:
 
     @property
     def unread(self) -> tuple[Message, ...]:
-        """What was said to the run (`steer`) that no round has read by now: user messages."""
+        """The messages to the run (`steer`) that no round has read yet: user messages."""
         return (*iter_unread(self._run), *self._said)
 
     def _hear(self) -> None:

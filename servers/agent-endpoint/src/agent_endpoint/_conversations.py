@@ -116,7 +116,7 @@ class Receiver:
         """Return a step that is to be made, and keep the messages that are new for those who make later ones.
 
         Raises:
-            RunFailedError: If what was sent before is not there any more.
+            RunFailedError: If the earlier messages are no longer available.
         """
         about, step, new = described.decode(errors=HALVES).split("\n")
         fields = json.loads(about)

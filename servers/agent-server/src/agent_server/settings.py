@@ -56,7 +56,7 @@ _SECRET_BYTES: Final = range(24, 65)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Webhook:
-    """The webhook that is told of runs.
+    """The webhook that is notified of runs.
 
     Attributes:
         url: The URL; its query may hold a secret.
@@ -295,7 +295,7 @@ class ServerSettings(BaseSettings):
         return None if self.run_logs is None else self.run_logs / tenant
 
     def webhook(self) -> Webhook | None:
-        """Return the webhook that is told of runs; None if there is none."""
+        """Return the webhook that is notified of runs; None if there is none."""
         if self.webhook_url is None or self.webhook_secret is None:
             return None
         key = _parse_webhook_secret(self.webhook_secret.get_secret_value())

@@ -32,7 +32,7 @@ class DriveSettings:
             whole answer; for `adrive` it may be async.
         tools: What the model may call.
         cancelled: An event, or a function that returns true, once nobody wants the run any more. It ends within a
-            second: a tool that cannot be stopped is abandoned, and told.
+            second: a tool that cannot be stopped is abandoned, and named.
         time_budget: How long the run and its calls may take.
         max_parallel_tools: How many tools run at the same time, at least 1.
         result_characters: How much of one result the model reads.

@@ -58,7 +58,7 @@ class RoundStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSteered:
-    """What was said to a run under way (`AgentRun.steer`), which stands in the request of this round from here on.
+    """The messages to a run under way (`AgentRun.steer`) that are in the request from this round on.
 
     Attributes:
         round: The number of the round.
@@ -302,8 +302,8 @@ class Finished:
             calls: its answer, by a schema the JSON alone; or what is shown in its place, such as a sentence and the
             results of tools. Empty if the run is not answered, or answered with files alone.
         agents: The usage of the agents that the run has called as tools, which is part of `usage`.
-        cause: The exception behind the failed model call that has ended the run, if its driver has told it.
-        unread: What was said to the run (`AgentRun.steer`) and no round has read, since none was left.
+        cause: The exception behind the failed model call that has ended the run, if its driver has given it.
+        unread: The messages to the run (`AgentRun.steer`) that no round has read, since none was left.
     """
 
     reason: StopReason

@@ -15,7 +15,7 @@ class RunRecorder:
     """The run log of one attempt to run a script.
 
     Args:
-        feed: Where it is told; None for nowhere.
+        feed: The feed for its records; None if there is none.
     """
 
     def __init__(self, feed: RunFeed | None) -> None:

@@ -77,7 +77,7 @@ class ScriptExecutor:
         runner: Runs the scripts.
         on_crash: What happens to a run whose script was running when its server died: it fails, or the script is run again from its start.
         run_logs: Folder for a log of each run, with a folder for each tenant; None for no logs.
-        traces: Whether runs are told as spans, to the provider that the process has set.
+        traces: Whether runs are reported as spans, to the provider that the process has set.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class ScriptExecutor:
 
         Raises:
             UnknownAgentError: If there is no such agent.
-            RequestRefusedError: If the agent cannot be told that.
+            RequestRefusedError: If the agent does not accept it.
             ConfigurationError: If the agent cannot run with its setup.
         """
         return self.check(agent, to_request(turn))

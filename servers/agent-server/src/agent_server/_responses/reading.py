@@ -1,4 +1,4 @@
-"""Responses as they are read: found by their id, told from their run's events."""
+"""Responses as they are read: found by their id, projected from their run's events."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterator, Sequence
