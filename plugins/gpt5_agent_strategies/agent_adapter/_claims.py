@@ -50,13 +50,13 @@ class StoredQuestion:
     The storage has no compare-and-set, and several processes may run the plugin. So an answer that takes a question
     writes its own token beside it, waits, and reads the token back; then it deletes the question and reads the token
     once more. Of two answers, the one whose token was written later finds the question deleted, or else the other one
-    finds its own token overwritten: **both never go on**, however slow either is, as long as the storage returns what
+    finds its own token overwritten: **both never continue**, however slow either is, as long as the storage returns what
     was written last. Within one process this holds even without the storage. Two limits remain:
 
     - If two processes write their tokens more than the pause apart, and both before the question is deleted, neither
-      may go on. Then nothing is called, and the question is gone.
+      may continue. Then nothing is called, and the question is gone.
     - The daemon has a cache in front of its storage: a value that is read at the very moment it is overwritten or
-      deleted may be returned for another five minutes. Two processes that hit such a moment may both go on.
+      deleted may be returned for another five minutes. Two processes that hit such a moment may both continue.
 
     Args:
         storage: Dify's storage. Each operation is one request to the daemon, and may raise any error of the SDK.

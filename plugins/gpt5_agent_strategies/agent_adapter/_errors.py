@@ -1,4 +1,4 @@
-"""The errors that a person reads when an agent cannot go on.
+"""The errors that a person reads when an agent cannot continue.
 
 AgentAdapterError
 ├── ParameterError        the agent node was configured with something that cannot be read

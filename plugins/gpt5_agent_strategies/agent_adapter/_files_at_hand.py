@@ -132,7 +132,7 @@ class FilesAtHand(Mapping[str, Callable[[], Any]]):
         return name
 
     def save(self, *, with_data_of: Container[str]) -> list[dict[str, Any]]:
-        """Return the files as plain JSON, for a run that goes on in another turn; none if the model does not know them.
+        """Return the files as plain JSON, for a run that continues in another turn; none if the model does not know them.
 
         Args:
             with_data_of: The names of the files to save with their bytes.

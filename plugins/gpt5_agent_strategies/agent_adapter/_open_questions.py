@@ -145,7 +145,7 @@ class OpenQuestions:
     def take(self) -> UserAnswer | None:
         """Take the open question out of the storage, and return the person's answer to it; None if there is no question.
 
-        It is deleted before anything follows from it. If the conversation has gone on without it, it is dropped; if it
+        It is deleted before anything follows from it. If the conversation has continued without it, it is dropped; if it
         has to be asked again, it stays.
 
         Raises:

@@ -1,4 +1,4 @@
-"""Turns that a node remembers: its calls, their results, reasoning and answers, in the place of the texts that are all Dify's memory has of them.
+"""Turns that a node remembers: its calls, their results, reasoning and answers, in place of the texts that are all Dify's memory has of them.
 
 Dify's storage has no list, no expiry and no compare-and-set, and a value over the quota is stored although storing it
 raises. So all turns of one scope (`_storage_scope`) are one entry of bounded size, and the entries lie in a fixed
@@ -132,7 +132,7 @@ class RememberedTurns:
         return notes
 
     def recall(self, prompts: Sequence[PromptMessage]) -> list[PromptMessage | Message]:
-        """Return a history in which remembered turns, as messages of a run, stand in the place of their texts.
+        """Return a history in which remembered turns, as messages of a run, stand in place of their texts.
 
         Args:
             prompts: The history as Dify has sent it.

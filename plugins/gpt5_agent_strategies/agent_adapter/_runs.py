@@ -25,7 +25,7 @@ def start_run(  # noqa: PLR0913 - the parts of one run
     resume: str | None = None,
     decisions: Mapping[str, Decision] | None = None,
 ) -> tuple[AgentRun, Generator[Event]]:
-    """Return a run and its events: a new one, or one that goes on.
+    """Return a run and its events: a new one, or one that continues.
 
     Args:
         turn: The turn.

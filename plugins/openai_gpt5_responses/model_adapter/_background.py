@@ -102,7 +102,7 @@ def in_time(call: ModelCall, stream: ResponseStream, *, answer_only: bool) -> Ge
         answer_only: Whether the answer is JSON, which cannot be shown in parts.
 
     Raises:
-        ConnectionTimeoutError: If the time is up, and the answer cannot go on in a later turn.
+        ConnectionTimeoutError: If the time is up, and the answer cannot continue in a later turn.
     """
     if not isinstance(stream, BackgroundStream):
         yield

@@ -160,7 +160,7 @@ async def test_a_step_that_does_not_end_is_named_by_log_and_figures(tmp_path, ca
     with caplog.filtering(note):
         async with engine(database, Scripted(script=script), lease_seconds=0.2) as runs:
             run_id = await start(runs, "script")
-            await eventually(lambda: "the step tool:1.c1 goes on after" in caplog.text)
+            await eventually(lambda: "the step tool:1.c1 is still running after" in caplog.text)
             figures = [runs.statistics(tenant=one).longest_step_seconds for one in ("ada", "bob")]
             hanging.set()
             await finish(runs, run_id)

@@ -139,7 +139,7 @@ class Agent(Generic[Answer_co, Deps_contra]):  # noqa: UP046 - type parameters h
 
     @property
     def fingerprint(self) -> str:
-        """A digest of what a run that waits depends on: agents of the same fingerprint go on with each other's runs, in every process.
+        """A digest of what a waiting run depends on: agents with the same fingerprint can resume each other's runs, in every process.
 
         It changes with the names, descriptions and parameters of tools, with which of them may be called and what a
         person approves, with the answer's schema, the models' names and all that of the agents among its tools; not
@@ -234,7 +234,7 @@ class Agent(Generic[Answer_co, Deps_contra]):  # noqa: UP046 - type parameters h
             on_event: Awaited with each `ShowText`, `ShowReasoning` and `ShowFile` of a model call, as the run would
                 yield it while the answer comes. The run yields them once more from the record, text in fewer pieces and
                 with line breaks between rounds.
-            read_steered: What `TellsRun` says of the run's steps; None where it is told nothing.
+            read_steered: The run's `TellsRun.read_steered`; None if it gets no messages.
 
         Raises:
             TypeError: If `deps` are not of the type that a tool takes.
@@ -266,7 +266,7 @@ def agent_tool[Deps](
 
     Args:
         name: The name that the caller's model calls it by.
-        description: What that model is told of it.
+        description: Its description for that model.
         agent: The agent. How many of its tools run at once, where it is logged and such its caller decides.
         timeout: Seconds that it may take; then it ends as it does when its caller has no more time for tools. It is never tried again.
         approval: When a person has to approve that it is called, as `agent_tooling.ToolOptions` says.

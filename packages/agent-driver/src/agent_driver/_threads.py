@@ -123,7 +123,7 @@ class Threads:
         self._abandoned.add_done_callback(lambda _: stop())
 
     def abandon(self) -> None:
-        """Drop functions that have not started, and tell running ones to stop; those that do not listen go on."""
+        """Drop functions that have not started, and tell running ones to stop; those that do not listen continue."""
         with self._lock:
             self._waiting.clear()
         self._abandoned.set_result(None)

@@ -43,7 +43,7 @@ type Cancelled = Callable[[], bool] | Settable | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClockState:
-    """The state of a run's clock, from which the clock of a step goes on elsewhere. All times are in seconds; None is for any time.
+    """The state of a run's clock, from which the clock of a step continues elsewhere. All times are in seconds; None is for any time.
 
     Attributes:
         now: How long the drive has taken.
@@ -143,7 +143,7 @@ class Clock:
         return (self,)
 
     def advance(self, run_seconds: float) -> None:
-        """Go on from a time of the run, as a record has it; an earlier one changes nothing."""
+        """Continue from a time of the run, as a record has it; an earlier one changes nothing."""
         self._started -= max(run_seconds - self.run_seconds, 0.0)
 
     def tell(self, run: AgentRun) -> None:
@@ -211,7 +211,7 @@ class Clock:
         return None if least is None else max(least, _TOLERANCE_SECONDS)
 
     def save(self, run: AgentRun) -> ClockState:
-        """Return what the clock of a step goes on from."""
+        """Return what the clock of a step continues from."""
         budget, end = self._budget, self.end
         return ClockState(
             now=self.now,

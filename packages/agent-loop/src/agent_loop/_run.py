@@ -14,7 +14,7 @@ Which input a run takes depends on its status, and `TRANSITIONS` is the only pla
 - `ready`: it has not started.
 - `model`: a model call is open. It is fed with pieces of the answer and then with its end, or with a failure.
 - `summary`: likewise, but the call asks for a summary, because the next request would fill the model's window. Nothing
-  of the answer is shown; then the round goes on.
+  of the answer is shown; then the round continues.
 - `tools`: the results of tool calls are awaited.
 - `approval`: all calls of the round that need no approval have answered, and a person has to decide about the others.
 - `check`: the last answer is there, and the driver checks it before any of it is shown (`checks_answer`).
@@ -34,11 +34,11 @@ How requests grow. Each request begins with the whole request before it: provide
 and reasoning items belong to the messages around them. Three things break that rule, and the request says so each time:
 files that no longer fit (`left_out`), a summary (`is_rewritten`), and another model (`model`).
 
-How a snapshot goes on. A run stops for a person only in `approval`, where no model call and no tool is under way; so
+How a snapshot continues. A run stops for a person only in `approval`, where no model call and no tool is under way; so
 everything in the state is plain data, and the fields that read a stream (`init=False` in the state's classes) is empty.
 The snapshot is that data with a version, an expiry and a signature. Settings are not in it, because tools and hidden
 values must not leave the process: a process that resumes a run makes one with its own settings, and digests tell
-whether a waiting call would mean the same in it. Then the state is put in the place of the new run's own, and the
+whether a waiting call would mean the same in it. Then the state is put in place of the new run's own, and the
 decisions are fed as if nothing had happened.
 """
 
@@ -257,7 +257,7 @@ class AgentRun:
         )
 
     def rewrite(self, messages: Iterable[object]) -> None:
-        """Put other messages in the place of those that the run was given, for a driver that checks them before the run starts.
+        """Put other messages in place of those that the run was given, for a driver that checks them before the run starts.
 
         Raises:
             LocalProtocolError: If the run has started already.
@@ -301,11 +301,11 @@ class AgentRun:
             return start_run(self._run)
 
     def steer(self, message: object) -> None:
-        """Say something to a run under way; may be called from any thread.
+        """Send a message to a run under way; may be called from any thread.
 
-        It stands before the next round, with every model. A run whose model has answered meanwhile goes on for one more
-        round, if its limits leave one; what no round has read is in `Finished.unread`. It decides nothing that a person
-        has to, and counts in no budget but that of tokens.
+        The next round reads it, with every model. A run whose model has answered in the meantime continues for one more
+        round, if its limits leave one; messages that no round has read are in `Finished.unread`. A message decides
+        nothing that a person has to, and counts towards the token budget only.
 
         Args:
             message: A text, or a user message.
@@ -341,7 +341,7 @@ class AgentRun:
 
     @property
     def unread(self) -> tuple[Message, ...]:
-        """What was said to the run (`steer`) that no round has read by now: user messages."""
+        """The messages to the run (`steer`) that no round has read yet: user messages."""
         return (*iter_unread(self._run), *self._said)
 
     def _hear(self) -> None:

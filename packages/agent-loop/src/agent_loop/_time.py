@@ -101,7 +101,7 @@ def _before(limit: float, *, part: int, most: float) -> float:
 
 
 class CallWatch:
-    """A watch over one model call: told what arrives and when, it says when to give the call up and with which failure.
+    """A watch over one model call: given what arrives and when, it says when to give the call up and with which failure.
 
     A model plugin that has died is silent, and the platform does not report it. A minute of silence means that it is
     dead only if keep-alives (empty deltas) came earlier in the same call.

@@ -15,7 +15,7 @@ ToolingError
     └── LocalFileTooLargeError           the file is over the limit
 
 A model's mistakes are not errors here: `parse_tool_arguments`, `bind_arguments` and `Tool.bind` return them as values,
-since an agent run goes on after them.
+since an agent run continues after them.
 """
 
 

@@ -308,7 +308,7 @@ class AsyncResponsesClient(AsyncResponsesCalls):
 class AsyncResponsesSession(AsyncResponsesCalls):
     """The calls of one run, as those of the client that it is a session of.
 
-    With a WebSocket, a request that goes on from the newest response sends only what is new. One that does not is
+    With a WebSocket, a request that continues from the newest response sends only what is new. One that does not is
     whole, as over HTTP, and what a socket cannot carry goes by HTTP: jobs, responses in the background, other calls
     than for a response, and a request while another one is answered. So does everything if the server speaks no
     WebSocket, which is remembered for the connection for 10 minutes.

@@ -95,7 +95,7 @@ class StillRunningError(ConnectionTimeoutError):
 
     Attributes:
         response_id: The response's id.
-        is_cancelled: Whether the server was told to stop it; False if it was detached and continues.
+        is_cancelled: Whether it was cancelled at the server; False if it was detached and continues.
     """
 
     def __init__(self, message: str, *, response_id: str, is_cancelled: bool) -> None:

@@ -1,4 +1,4 @@
-"""The tags of a streamed text that begin and end thoughts, told from those that it only speaks of."""
+"""The tags of a streamed text that begin and end thoughts, distinguished from those that it only mentions."""
 
 import re
 from enum import Enum

@@ -36,7 +36,7 @@ class RequestSize:
     """The size of a conversation's requests, each of which begins with the one before.
 
     The messages are taken in order. Where they exceed the limit, files are replaced by sentences, the oldest first:
-    files of earlier messages until the request is down to half of the limit, so that this happens seldom, and files of
+    files of earlier messages until the request is down to half of the limit, so that this happens rarely, and files of
     the message itself only as far as needed. The newest file stays. A file that was replaced stays replaced, so that
     from there on each request begins with the one before again. Where no file is left to be replaced, open reasoning is
     left out of the opaque bodies of answers, likewise the oldest first and down to half of the limit.

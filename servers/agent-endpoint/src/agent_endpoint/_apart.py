@@ -46,7 +46,7 @@ class StepMaker:
         """Make a step, and return its record behind how much of it was emitted.
 
         Raises:
-            RunFailedError: If what was sent before is not there any more.
+            RunFailedError: If the earlier messages are no longer available.
         """
         described = await self._receiver.read(run, request)
         step, path = described.step, described.path
@@ -63,10 +63,10 @@ class StepMaker:
 
 
 async def read_steered(run: Execution | StepExecution, after: int) -> Sequence[object]:
-    """Return what a run was told after so many messages, as messages for its model."""
+    """Return the messages to a run after a number of them, in the form for its model."""
     return list(map(to_message, await run.read_steered(after)))
 
 
 def to_message(content: object) -> object:
-    """Return what a run is told as a message for its model."""
+    """Return a message to a run in the form for its model."""
     return {"role": "user", "content": content}

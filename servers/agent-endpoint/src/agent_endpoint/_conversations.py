@@ -116,7 +116,7 @@ class Receiver:
         """Return a step that is to be made, and keep the messages that are new for those who make later ones.
 
         Raises:
-            RunFailedError: If what was sent before is not there any more.
+            RunFailedError: If the earlier messages are no longer available.
         """
         about, step, new = described.decode(errors=HALVES).split("\n")
         fields = json.loads(about)
@@ -136,7 +136,7 @@ class Receiver:
             known = await _read_parts(run, name, part)
         if _digest(known.digest, new) != sent["digest"]:
             raise RunFailedError(
-                "what was said before this step is not there any more",
+                "the messages before this step are no longer available",
                 error_type="conversation_lost",
             )
         return self._remember(key, known.add(new)).messages

@@ -53,7 +53,7 @@ class AgentExecutor:
         agents: The agents by the names under which they are served.
         deps: What the tools of an agent get by their `Context`, by the agent's name: the same for all of its runs.
         run_logs: Folder for a log of each attempt, with a folder for each tenant; None for no logs, or those that an agent writes itself.
-        traces: Whether attempts are told as spans, to the provider that the process has set.
+        traces: Whether attempts are reported as spans, to the provider that the process has set.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class AgentExecutor:
                 read_content(result, f"results.{call_id}")
 
     def check_steer(self, agent: str, message: Any) -> Any:  # noqa: ARG002 - the interface's
-        """Return what a run under way is told, as the content of a user message.
+        """Return a message to a run under way, as the content of a user message.
 
         Raises:
             RequestRefusedError: If it is none that agents take.
@@ -149,7 +149,7 @@ class AgentExecutor:
         yield
 
     def interrupted(self, run_id: str, attempts: int) -> RunResult | None:  # noqa: ARG002 - the interface's
-        """Return None, to make another attempt: it goes on behind the recorded steps."""
+        """Return None, to make another attempt: it continues behind the recorded steps."""
         return None
 
     async def execute(self, run: Execution) -> RunResult | Waiting:
@@ -182,7 +182,7 @@ class AgentExecutor:
         """Make a step of a run that is elsewhere.
 
         Raises:
-            RunFailedError: If what the model was told before is not there any more.
+            RunFailedError: If the model's earlier messages are no longer available.
         """
         asked, state = read_request(run.request), _State.of(run.resumption)
         agent = self._build(run.agent, asked, state)

@@ -98,7 +98,7 @@ class _Schema:
         self._read: dict[int, tuple[Any, _Part]] = {}
 
     def read(self, part: Any) -> Any:
-        """Return a part without what says nothing and with what it refers to in the place of a reference."""
+        """Return a part without what says nothing and with what it refers to in place of a reference."""
         part = _ANYTHING if part is True else part
         if not is_object(part) and not is_list(part):
             return part

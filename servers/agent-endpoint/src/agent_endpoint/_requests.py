@@ -44,7 +44,7 @@ class ClientTool(BaseModel):
 
     Attributes:
         name: Its name; no tool of the agent's has it.
-        description: What the model is told of it.
+        description: Its description for the model.
         parameters: The JSON schema of its arguments; null for none.
     """
 

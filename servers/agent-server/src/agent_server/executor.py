@@ -143,10 +143,10 @@ class RunResult:
         error_type: A short name for the kind of error, such as `interrupted` or `model_error`; None if it succeeded.
         usage: The usage of the models; None if unknown.
         details: Further facts about the end, as JSON, such as an exit code; clients can read them.
-        state: What a next run of the conversation goes on from, such as its messages; kept as long as the run, and
+        state: What a next run of the conversation continues from, such as its messages; kept as long as the run, and
             never shown. It is not part of the JSON.
-        steered: How much of what the run was told its executor has taken (`Execution.read_steered`); the server adds
-            what came after to the `unread` of `details`. It is not part of the JSON either.
+        steered: How many messages to the run its executor has taken (`Execution.read_steered`); the server adds
+            later ones to the `unread` of `details`. It is not part of the JSON either.
     """
 
     status: Literal["succeeded", "failed"]
@@ -266,7 +266,7 @@ class Waiting:
 
     Attributes:
         request: What it waits for; at least one thing.
-        state: What the run goes on from once it is answered. The steps that were recorded so far are forgotten.
+        state: What the run continues from once it is answered. The steps that were recorded so far are forgotten.
     """
 
     request: InputRequest
@@ -275,7 +275,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resumption:
-    """What a run goes on from that has waited.
+    """What a run continues from that has waited.
 
     Attributes:
         state: The state of its last `Waiting`.
@@ -384,7 +384,7 @@ class Execution(Protocol):
 
     @property
     def resumption(self) -> Resumption | None:
-        """What the run goes on from; None until it has waited and was answered."""
+        """What the run continues from; None until it has waited and was answered."""
         ...
 
     @property
@@ -400,10 +400,10 @@ class Execution(Protocol):
         ...
 
     async def read_steered(self, after: int) -> Sequence[Any]:
-        """Return what the run was told after so many messages, as `Steerable` returned them, in the same order whenever it is asked.
+        """Return the messages to the run after the first `after`, as `Steerable` returned them, always in the same order.
 
-        A run reads this as a step ends, and keeps it in the step's result: so it comes to the same whenever it is
-        played again. Messages stay, and go on being counted, when it waits.
+        A run reads this as a step ends, and keeps it in the step's result, so that a replay gives the same. When it
+        waits, messages stay, and their numbers continue.
         """
         ...
 
@@ -440,7 +440,7 @@ class Execution(Protocol):
                 any other error is raised to the caller, and nothing is recorded.
             retries: Whether it may be tried again at all.
             after_events: Whether it may be tried again even if the try has emitted events, which stay.
-            request: What `MakesSteps.make_step` makes the step from, in the place of `work`, where the run `is_apart`.
+            request: What `MakesSteps.make_step` makes the step from, in place of `work`, where the run `is_apart`.
         """
         ...
 
@@ -470,7 +470,7 @@ class StepExecution(Protocol):
 
     @property
     def resumption(self) -> Resumption | None:
-        """What the run goes on from; None until it has waited and was answered."""
+        """What the run continues from; None until it has waited and was answered."""
         ...
 
     @property
@@ -488,7 +488,7 @@ class StepExecution(Protocol):
         ...
 
     async def read_steered(self, after: int) -> Sequence[Any]:
-        """Return what the run was told after so many messages, as `Execution.read_steered` does."""
+        """Return the messages to the run after the first `after`, as `Execution.read_steered` does."""
         ...
 
     async def keep(self, name: str, content: bytes) -> None:
@@ -570,7 +570,7 @@ class MakesSteps(Protocol):
 
 @runtime_checkable
 class ChecksAnswers(Protocol):
-    """An executor that looks at answers before its runs go on with them."""
+    """An executor that checks answers before its runs continue with them."""
 
     def check_answer(self, agent: str, asked: InputRequest, given: InputAnswer) -> None:
         """Check an answer, such as that to a question by its schema; whether it is complete is checked by the server.
@@ -583,10 +583,10 @@ class ChecksAnswers(Protocol):
 
 @runtime_checkable
 class Steerable(Protocol):
-    """An executor whose runs can be told something while they are under way."""
+    """An executor whose runs take messages while they are under way."""
 
     def check_steer(self, agent: str, message: Any) -> Any:
-        """Return what a run is told in the form that `Execution.read_steered` will have.
+        """Return a message to a run in the form that `Execution.read_steered` will have.
 
         Args:
             agent: The agent.

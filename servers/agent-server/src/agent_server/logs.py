@@ -1,4 +1,4 @@
-"""What is told of runs besides their events: lines of the server's log that name them, run logs and traces."""
+"""Reports of runs besides their events: lines of the server's log that name them, run logs and traces."""
 
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
@@ -68,12 +68,12 @@ class RunFeeds:
         known: KnownSecrets | Iterable[str] = (),
         own: RunFeed | None = None,
     ) -> RunFeed | None:
-        """Return where an attempt is told; None for nowhere. Called where the executor executes it.
+        """Return the feed for the records of an attempt; None if there is none. Called where the executor executes it.
 
         Args:
             run: The attempt.
-            known: Secrets that nobody is told.
-            own: Where the agent itself is told, if there is no folder; None for nowhere.
+            known: Secrets that appear in no record.
+            own: The agent's own feed, if there is no folder; None if it has none.
         """
         if self._folder is None and not self._observers:
             return own

@@ -314,7 +314,7 @@ class Runs(Protocol):
         ...
 
     async def answer(self, run_id: str, new: NewAnswer, *, tenant: str) -> tuple[Run, bool]:
-        """Give a run what it waits for, so that it goes on, and return it with whether the answer is new: the same answer may come again.
+        """Answer a waiting run, so that it continues, and return it with whether the answer is new: the same answer may come again.
 
         Raises:
             RunNotFoundError: If the tenant has no run with this id.
@@ -326,19 +326,19 @@ class Runs(Protocol):
     async def steer(
         self, run_id: str, message: Any, *, tenant: str, key: str | None = None
     ) -> tuple[Run, bool]:
-        """Tell a run under way something, which it reads before its next round, and return it with whether that is new.
+        """Send a message to a run under way, which reads it before its next round, and return the run with whether that is new.
 
-        What finds no next round is in the `unread` of the result's details.
+        A message for which no round is left is in the `unread` of the result's details.
 
         Args:
             run_id: The run.
-            message: What it is told, as the executor takes it (`Steerable`).
+            message: The message, in a form that the executor takes (`Steerable`).
             tenant: The tenant.
             key: An idempotency key: the same message may come again with it.
 
         Raises:
             RunNotFoundError: If the tenant has no run with this id.
-            SteerConflictError: If it waits for an answer, has ended, or was told very much.
+            SteerConflictError: If it waits for an answer, has ended, or has had too many messages.
             RequestRefusedError: If the executor does not take it.
             IdempotencyConflictError: If the key came before with another message.
         """

@@ -56,7 +56,7 @@ _SECRET_BYTES: Final = range(24, 65)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Webhook:
-    """The webhook that is told of runs.
+    """The webhook that is notified of runs.
 
     Attributes:
         url: The URL; its query may hold a secret.
@@ -180,7 +180,7 @@ class ServerSettings(BaseSettings):
         unserved_seconds: How long a run waits while no server has its agent, before it fails.
         unready_seconds: How long `/ready` answers 503 after a signal to stop, before the server takes no more requests;
             a second signal skips the wait.
-        stop_seconds: How long runs may go on after the server was told to stop.
+        stop_seconds: How long runs may continue after the server is asked to stop.
         responses: Whether agents that can be talked to are served at `/v1/responses`.
         log_format: Form of the log on standard error: `text`, or `json` with an object on each line.
         traces: Whether requests and runs are sent as OpenTelemetry spans, over OTLP (HTTP) to the address in the
@@ -295,7 +295,7 @@ class ServerSettings(BaseSettings):
         return None if self.run_logs is None else self.run_logs / tenant
 
     def webhook(self) -> Webhook | None:
-        """Return the webhook that is told of runs; None if there is none."""
+        """Return the webhook that is notified of runs; None if there is none."""
         if self.webhook_url is None or self.webhook_secret is None:
             return None
         key = _parse_webhook_secret(self.webhook_secret.get_secret_value())

@@ -46,7 +46,7 @@ __all__ = [
 async def open_store(
     settings: ServerSettings, executor: Executor, *, engine: str
 ) -> AsyncGenerator[RunStore]:
-    """Open the database of an engine of another package, keep it tidy and tell watchers and the webhook, until the end of the context.
+    """Open the database of an engine of another package, keep it tidy and notify watchers and the webhook, until the end of the context.
 
     Args:
         settings: The database, and the limits of runs.

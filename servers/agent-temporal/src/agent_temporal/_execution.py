@@ -84,7 +84,7 @@ class WorkflowExecution:
 
     @property
     def must_continue(self) -> bool:
-        """Whether the history is full, and the run can go on in another one: nothing is under way."""
+        """Whether the history is full, and the run can continue in another one: nothing is under way."""
         return 0 < self._held_back == self._called
 
     @property

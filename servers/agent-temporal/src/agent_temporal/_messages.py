@@ -107,7 +107,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begin:
-    """Request to begin, or to go on with, a run whose steps are made apart."""
+    """Request to begin, or to continue with, a run whose steps are made apart."""
 
     run_id: str
     owner: str
@@ -146,7 +146,7 @@ class Begun:
 
     @property
     def resumption(self) -> Resumption | None:
-        """What the run goes on from."""
+        """What the run continues from."""
         if self.state is None or self.given is None:
             return None
         return Resumption(state=decode(self.state), answer=self.given.to_answer())
@@ -179,7 +179,7 @@ class Wait:
     told: Told
 
     def to_waiting(self) -> Waiting:
-        """Return what the run waits for, and what it goes on from."""
+        """Return what the run waits for, and what it continues from."""
         return Waiting(request=self.asked.to_request(), state=decode(self.state))
 
 

@@ -15,7 +15,7 @@ class Player:
         max_attempts: How often a step may be begun.
         waiting_seconds: How long a run waits for an answer before it fails.
         most_waiting: How many runs of a tenant may wait.
-        most_history: From how many events on a workflow goes on in a new history.
+        most_history: From how many events on a workflow continues in a new history.
         most_history_bytes: From how many bytes on it does, of which Temporal takes 50 MiB at most.
     """
 

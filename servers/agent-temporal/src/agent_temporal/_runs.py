@@ -92,7 +92,7 @@ class Workflows:
         return self._server.version_of(agent)
 
     async def start(self, run_id: str, *, version: str, is_anew: bool = False) -> None:
-        """Start the workflow of a run, unless it runs; or anew, in the place of one that runs."""
+        """Start the workflow of a run, unless it runs; or anew, in place of one that runs."""
         policies = WorkflowIDConflictPolicy
         await self.client.start_workflow(
             self._name,

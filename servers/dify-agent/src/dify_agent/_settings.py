@@ -55,7 +55,7 @@ class DifyAgentSettings(ServerSettings):
         repeat_shown: Whether to repeat a model request that broke off even if part of the answer was shown.
         run_timeout_seconds: How long a run may be executed at a stretch before it fails; None for as long as it takes.
         store_plain: Whether requests, which hold credentials, may be stored unencrypted by a server that other machines can reach.
-        dify_version: The version of the Dify that calls `/runs`, which decides what it is told; left out, requests tell it.
+        dify_version: The version of the Dify that calls `/runs`, which decides what it is sent; by default inferred from requests.
         replay_requests: Whether a request of Dify that comes again, with the same `idempotency_key` and the same body,
             returns the run created the first time.
         api_token: Dify's name for a key of the tenant `default`, which there is besides those in `api_keys`.

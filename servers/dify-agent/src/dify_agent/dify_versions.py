@@ -57,7 +57,7 @@ class DifyVersion:
 
     @classmethod
     def of_run(cls, metadata: Mapping[str, str], own: Self | None) -> Self:
-        """Return the version that a run is told in: that in which it was asked for, or for one of `/v1` the server's own, or else the first.
+        """Return the version that a run is reported in: that in which it was requested, or for one of `/v1` the server's own, or else the first.
 
         Args:
             metadata: The run's metadata.
@@ -87,12 +87,12 @@ class DifyVersion:
 
     @property
     def has_error_type(self) -> bool:
-        """Whether a failed run, and the status of any, tell `error_type`."""
+        """Whether a failed run, and the status of any, have `error_type`."""
         return self >= DifyVersion(1, 17, 0)
 
     @property
     def keeps_unfinished(self) -> bool:
-        """Whether runs that failed or were cancelled leave a snapshot and tell their usage."""
+        """Whether runs that failed or were cancelled leave a snapshot and report their usage."""
         return self >= DifyVersion(1, 17, 1)
 
 

@@ -90,10 +90,10 @@ class RunOptions[Deps](TypedDict, total=False):
 
     Attributes:
         history: The conversation before it: `messages` of the last result.
-        session: Where the conversation is loaded from and saved to, in the place of `history`.
+        session: Where the conversation is loaded from and saved to, in place of `history`.
         deps: What tools get by their `Context`.
         cancelled: An event, or a function that returns true, once nobody wants the run any more.
-        resume: What a run goes on from that has waited for a person: `waiting` of its result, or the snapshot in it. With a session
+        resume: What a run continues from that has waited for a person: `waiting` of its result, or the snapshot in it. With a session
             that is not needed.
         decisions: What the person has decided about the calls that wait: true or false for all, or for each by its id.
         steps: Where `arun` and `astream` have calls of models, tools and guardrails recorded, so that a run that was cut

@@ -32,7 +32,7 @@ class DriveSettings:
             whole answer; for `adrive` it may be async.
         tools: What the model may call.
         cancelled: An event, or a function that returns true, once nobody wants the run any more. It ends within a
-            second: a tool that cannot be stopped is abandoned, and told.
+            second: a tool that cannot be stopped is abandoned, and named.
         time_budget: How long the run and its calls may take.
         max_parallel_tools: How many tools run at the same time, at least 1.
         result_characters: How much of one result the model reads.
@@ -57,7 +57,7 @@ class DriveSettings:
             nothing follows.
         snapshot_seconds: How long a snapshot is good. With `steps` it is good for ever, because the run has to come to
             the same whenever it is played again: whoever keeps its steps says how long it may wait.
-        resume: The snapshot of a run that goes on, or the `AskApproval` that holds it, in a new run in which a call
+        resume: The snapshot of a run that continues, or the `AskApproval` that holds it, in a new run in which a call
             means the same; see `AgentRun.resume`. Its messages do not matter.
         decisions: What a person has decided about its calls: true or false for all, or for each by its id, or a `Decision` with a reason.
         steps: Where `adrive` has its calls of models, tools and the guardrails of input and answer recorded, so that a

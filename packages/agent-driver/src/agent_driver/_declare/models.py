@@ -27,7 +27,7 @@ class SessionClient(Protocol):
 
     An `Agent` asks for one for each of its runs, and for each run of an agent among its tools, and calls the model by
     that alone. The session is closed with the run, by its `close` or `aclose`, also where the run stops for a person's
-    approval: the run that goes on has a session of its own.
+    approval: the run that continues has a session of its own.
     """
 
     def session(self) -> ModelClient:

@@ -180,7 +180,7 @@ class Play:
         return replace(conversation, messages=messages, waiting=None, given_out=given_out)
 
     def take_up(self, conversation: "Conversation") -> None:
-        """Go on from a conversation as it was saved."""
+        """Continue from a conversation as it was saved."""
         # What the claim says is true only as long as nothing else is saved.
         self._conversation = replace(conversation, messages=self._history)
 

@@ -34,7 +34,7 @@ class Recorder:
         run: The run.
         tools: The tools that can be called; the values of their hidden parameters stand nowhere in the log.
         about: What else the first record says of this run.
-        resumes: The name of the run that has stopped and goes on in this one.
+        resumes: The name of the run that has stopped and continues in this one.
     """
 
     def __init__(

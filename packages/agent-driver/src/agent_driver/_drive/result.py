@@ -48,8 +48,8 @@ class Result[Answer]:
         notice: What the person has to know of calls that they approved in an earlier turn, whose process died over
             them; None for nothing. `text` begins with it, except that of a typed answer.
         left_out_tools: The names of the server's own tools that were left out, because the fallback model has taken over and lacks them.
-        unread: What was said to the run while it was under way (`steer`) and no round has read, since none was left: user messages.
-        steered: How much the run was told (`steer`), read or not, as `TellsRun` counts it; with other steps the number of the last of it.
+        unread: The messages to the run (`steer`) that no round has read, since none was left: user messages.
+        steered: How many messages the run was sent (`steer`), read or not, as `TellsRun` counts them; with other steps the number of the last.
         unsaved: Why the turn does not stand in its session, in a sentence; None where it does, or where there is no session.
     """
 
@@ -88,7 +88,7 @@ class Result[Answer]:
 
     @property
     def cost(self) -> Decimal | None:
-        """What the model calls cost, in `usage.currency`; None where the model's client tells no prices."""
+        """What the model calls cost, in `usage.currency`; None if the model's client reports no prices."""
         return self.usage.total_price if self.usage.currency else None
 
 

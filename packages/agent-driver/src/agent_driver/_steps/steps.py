@@ -1,9 +1,9 @@
-"""Steps: how somebody else records what models and tools have answered, so that a run that is cut short is played again and goes on where it was.
+"""Steps: an external record of what models and tools have answered, so that an interrupted run is played again and continues where it was.
 
 A step is one model call, one call of a tool with all its tries, or one call of a guardrail of input or answer. Its
-record is JSON: how long the run had lasted by then, what it was told meanwhile (`AgentRun.steer`), and what the run is
+record is JSON: how long the run had lasted by then, its messages in the meantime (`AgentRun.steer`), and what the run is
 fed with. A run that is played again asks for the same steps by the same keys, since nothing that it decides depends on
-anything but its records: results are taken in the order of their calls, and its clock goes on from the time of the last
+anything but its records: results are taken in the order of their calls, and its clock continues from the time of the last
 record.
 """
 
@@ -26,7 +26,7 @@ class StepKey(str):
         round: The number of the round, from 1; 0 where a guardrail checks what the run begins with.
         call_id: The id of the tool call; None for all else.
         tool: The name of the tool that is called; None for all else.
-        request: What the step does, for whoever makes it elsewhere with `Agent.make_step`.
+        request: What the step does, to make it elsewhere with `Agent.make_step`.
     """
 
     __slots__ = ("call_id", "kind", "path", "request", "round", "tool")
@@ -62,10 +62,10 @@ class Steps(Protocol):
 
 @runtime_checkable
 class TellsRun(Protocol):
-    """Steps that also keep what a run is told while it is under way; `stream.steer` then tells it nothing."""
+    """Steps that also keep the messages to a run under way; `stream.steer` is not used then."""
 
     async def read_steered(self, after: int, /) -> Sequence[object]:
-        """Return what the run was told after so many: texts or user messages, in the same order whenever it is asked.
+        """Return the messages to the run after the first `after`: texts or user messages, always in the same order.
 
         Called as a step ends, whose record then holds it.
         """
@@ -74,7 +74,7 @@ class TellsRun(Protocol):
 
 @runtime_checkable
 class WatchesSteps(Protocol):
-    """Steps that are also told when one is made, and not read back."""
+    """Steps that are also notified when one is made, and not read back."""
 
     async def begin_step(self, key: StepKey, /) -> None:
         """Take note that a step is made now: awaited within its `work`, before anything of it is done.

@@ -71,7 +71,7 @@ class Job:
         args: What the tool takes, checked.
         shown: What of that the model may know; the rest is the same in every call.
         dropped: Names of arguments that were not used.
-        resumed: What an agent goes on with that has waited for a person; None where a call begins.
+        resumed: What an agent continues with that has waited for a person; None where a call begins.
     """
 
     call: ToolCall
@@ -152,7 +152,7 @@ class ToolCalls:
 
         Args:
             calls: The calls.
-            resumed: What agents among them go on with.
+            resumed: What agents among them continue with.
         """
         answered: list[ToolResult] = []
         due: list[Job] = []

@@ -49,7 +49,7 @@ def ask_in_round(run: RunContext, wait_seconds: float = 0.0) -> Iterator[Event]:
 
 
 def take_summary(run: RunContext, received: OfSummary) -> Iterator[Event]:
-    """Take an input of the call for a summary, and go on with the round when it ends. Nothing of it is shown."""
+    """Take an input of the call for a summary, and continue with the round when it ends. Nothing of it is shown."""
     # If the summary is asked for once more, `_retry_or_drop` moves back by `compact`.
     run.move("delta" if isinstance(received, ModelDelta) else "compacted")
     compaction = _open(run)

@@ -100,7 +100,7 @@ def end_with_refusals(run: RunContext, reason: ClosingReason) -> Iterator[Event]
 
 
 def find_stop(run: RunContext) -> Failure | None:
-    """Return the failure that ends a run before its next model call because of the runs above it or its agents; None if it may go on."""
+    """Return the failure that ends a run before its next model call because of the runs above it or its agents; None if it may continue."""
     if budget := find_used_up_above(run):
         return Failure(message=build_budget_above(budget), reason="budget")
     unknown = find_unknown_below(run)

@@ -129,7 +129,7 @@ class ModelAnswer:
         return self.break_off(goes_on=bool(self.calls))
 
     def replace(self, text: str) -> None:
-        """Put another text in the place of the answer; what the model's client wants back with it belongs to the old one."""
+        """Put another text in place of the answer; what the model's client wants back with it belongs to the old one."""
         self.text, self.words, self.final, self.read = [text], [text], [text], 1
         self.opaque_body = None
 
@@ -168,7 +168,7 @@ class Round:
         commentary: Text that is hidden because the model says it on the way to something else.
         open_calls: The calls that have no result yet, by their ids.
         results: The results so far, by the ids of their calls.
-        made_calls: What is called in the place of a call, by the ids of the calls, where an own function has put it there.
+        made_calls: What is called in place of a call, by the ids of the calls, where an own function has put it there.
         told: What was shown in it besides what streams from the model: sentences, results of tools, JSON by a schema.
     """
 

@@ -62,7 +62,7 @@ def begin_tools(run: RunContext) -> Iterator[Event]:
 
 
 def take_result(run: RunContext, result: ToolResult) -> Iterator[Event]:
-    """Take the result of a call that was asked for, and go on once all have answered.
+    """Take the result of a call that was asked for, and continue once all have answered.
 
     Raises:
         LocalProtocolError: If no running call has its id.
@@ -77,7 +77,7 @@ def take_result(run: RunContext, result: ToolResult) -> Iterator[Event]:
 
 
 def take_agent_waiting(run: RunContext, waiting: AgentWaiting) -> Iterator[Event]:
-    """Keep the call of an agent open that waits for a person, and go on once no other call runs.
+    """Keep the call of an agent open that waits for a person, and continue once no other call runs.
 
     Raises:
         LocalProtocolError: If no call that runs has its id.
@@ -100,7 +100,7 @@ def take_agent_waiting(run: RunContext, waiting: AgentWaiting) -> Iterator[Event
 
 
 def take_decision(run: RunContext, decision: Decision) -> Iterator[Event]:
-    """Take what a person has decided, and go on once all is decided.
+    """Take what a person has decided, and continue once all is decided.
 
     Raises:
         LocalProtocolError: If no call that waits has its id.

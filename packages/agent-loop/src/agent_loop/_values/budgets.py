@@ -21,7 +21,7 @@ type Unknown = BudgetName | Literal["currency"]
 class Budgets:
     """The most that a run may use; None is no limit.
 
-    When four fifths of a budget are used, the model is told so, once in a run. When one is used up, only a closing call
+    When four fifths of a budget are used, the model is told so, once per run. When one is used up, only a closing call
     still starts, and what the model asked for in the meantime is refused with a sentence. So a run exceeds a budget by
     the response under way and the closing one at most.
 

@@ -58,7 +58,7 @@ class RoundStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSteered:
-    """What was said to a run under way (`AgentRun.steer`), which stands in the request of this round from here on.
+    """The messages to a run under way (`AgentRun.steer`) that are in the request from this round on.
 
     Attributes:
         round: The number of the round.
@@ -171,7 +171,7 @@ class RunTools:
     Attributes:
         calls: At most the first 128 calls of the round; the run itself has refused the others, and answered those of
             its own functions. If a call stands for another tool's, it is that one.
-        resumed: The agents among them that go on from where they have waited for a person, by the ids of their calls.
+        resumed: The agents among them that continue from where they have waited for a person, by the ids of their calls.
     """
 
     calls: tuple[ToolCall, ...]
@@ -197,7 +197,7 @@ class AgentDecisions:
 class AskApproval:
     """The calls that a person has to approve, and the end of a run until then. The other calls of the round have been made.
 
-    After it `Agent` and `drive` go on with `resume` and `decisions`. A driver of your own feeds a `Decision` for each
+    After it `Agent` and `drive` continue with `resume` and `decisions`. A driver of your own feeds a `Decision` for each
     call, in any order, now or after `AgentRun.resume` in another process.
 
     Attributes:
@@ -302,8 +302,8 @@ class Finished:
             calls: its answer, by a schema the JSON alone; or what is shown in its place, such as a sentence and the
             results of tools. Empty if the run is not answered, or answered with files alone.
         agents: The usage of the agents that the run has called as tools, which is part of `usage`.
-        cause: The exception behind the failed model call that has ended the run, if its driver has told it.
-        unread: What was said to the run (`AgentRun.steer`) and no round has read, since none was left.
+        cause: The exception behind the failed model call that has ended the run, if its driver has given it.
+        unread: The messages to the run (`AgentRun.steer`) that no round has read, since none was left.
     """
 
     reason: StopReason

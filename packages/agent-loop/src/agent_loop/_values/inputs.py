@@ -173,9 +173,9 @@ class AnswerChecked:
     """The outcome of a driver's check of the last answer.
 
     Attributes:
-        answer: What stands in the place of the answer, for the reader and in the conversation; None leaves it as it is.
-        value: What stands in the place of its value, where `answer` does.
-        refusal: Why the answer is not shown, in a sentence for the reader, which stands in the conversation instead; None where it is shown.
+        answer: The replacement of the answer, for the reader and in the conversation; None leaves it unchanged.
+        value: The replacement of its value, if `answer` is replaced.
+        refusal: Why the answer is not shown, in a sentence for the reader, which replaces it in the conversation; None if it is shown.
     """
 
     answer: str | None = None
@@ -185,7 +185,7 @@ class AnswerChecked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steered:
-    """What somebody says to a run under way. It stands before the next round; `AgentRun.steer` makes one.
+    """Messages to a run under way, which its next round reads; `AgentRun.steer` makes one.
 
     Attributes:
         number: Its number among all of the run, from 1; one whose number the run has had changes nothing.
@@ -214,14 +214,14 @@ class TimePassed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """The reason why a run cannot go on.
+    """The reason why a run cannot continue.
 
     Attributes:
         message: One sentence for the reader.
         reason: `error`; or `time_limit` when the clock ended the run, `cancelled` when a person did, `budget` when one
             is used up, `size_limit` when its next request would be too large. In these cases what is known so far is
             the answer.
-        results: The results of open tool calls that have answered all the same, such as agents that were told to end.
+        results: The results of open tool calls that have answered anyway, such as agents that were asked to end.
     """
 
     message: str

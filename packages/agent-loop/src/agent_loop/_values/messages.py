@@ -14,7 +14,7 @@ class ToolCall:
 
     Attributes:
         call_id: The model's id of the call; its result carries the same.
-        name: The tool's name as the model was told it.
+        name: The tool's name as the model knows it.
         arguments: The arguments as the model wrote them, which may not be valid JSON.
     """
 

@@ -14,7 +14,7 @@ _PLAIN = (str, int, float, type(None))
 
 
 class Builder(Protocol):
-    """A builder of input that can go on with further values."""
+    """A builder of input that can continue with further values."""
 
     def add(self, values: Sequence[Any], /) -> bool:
         """Take the next values; return False, having built nothing, if they change what earlier ones have become."""

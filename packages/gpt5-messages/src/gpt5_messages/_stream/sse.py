@@ -28,7 +28,7 @@ class SSEDecoder:
 
     Nothing is raised, so that no event is lost because of the frames around it. A frame that is not an event, such as
     `data: ping`, is skipped. A broken frame that has the name of a response's event, or may have been JSON, becomes an
-    `error` event with the code `parse_error`, after which the stream goes on.
+    `error` event with the code `parse_error`, after which the stream continues.
 
     Args:
         max_frame_bytes: A frame that grows beyond this many bytes is given up as a parse error, so that a server

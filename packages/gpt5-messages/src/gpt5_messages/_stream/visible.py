@@ -25,7 +25,7 @@ class VisibleText:
     Args:
         stop: Stop sequences for the answer text.
         streamed: Whether it is shown to people as it streams in; for a program that reads the whole text, no tag of the answer is broken.
-        skip: How many characters are left out because they were shown before, from 0; a `<think>` block that goes on is opened again.
+        skip: How many characters are left out because they were shown before, from 0; a `<think>` block that continues is opened again.
         answer_only: Whether only the answer is shown, without summaries and commentary: for a program that parses the
             whole text as JSON. One that comes several times over is shown once.
         thoughts: Whether summaries are shown. Hidden ones count as characters all the same, so that a later reader of the same stream may show them.
@@ -73,7 +73,7 @@ class VisibleText:
     def characters(self) -> int:
         """The number of characters of the text so far, skipped ones included, for a later reader of the same stream to skip.
 
-        The tag with which `close` ends a block that could go on does not count.
+        The tag with which `close` ends a block that could continue does not count.
         """
         return self._characters
 

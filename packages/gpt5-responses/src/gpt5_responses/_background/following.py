@@ -206,7 +206,7 @@ class FollowedFacts:
 
 
 def shows_options[**P, Result](function: Callable[P, Result]) -> Callable[P, Result]:
-    """Have `help()`, editors and the reference show each of a function's `FollowOptions` by its name and default, in the place of `**options`."""
+    """Have `help()`, editors and the reference show each of a function's `FollowOptions` by its name and default, in place of `**options`."""
     shown, options = signature(function), signature(Following).parameters
     own = [one for one in shown.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
     named = [options[name] for name in FollowOptions.__annotations__]

@@ -1,7 +1,7 @@
 """Sessions: the requests of one run over one WebSocket, each with what is new alone.
 
 The server remembers its newest response for as long as the socket is open. Whenever that is not sure to be what the
-next request goes on from, the request is whole, so that any other connection, and HTTP, may carry it as well.
+next request continues from, the request is whole, so that any other connection, and HTTP, may carry it as well.
 
 Source: docs/contracts/responses-scheme.md, D35 and D37 to D39; docs/decisions/0037-sessions.md.
 """
@@ -79,7 +79,7 @@ class _Chain:
         completion: Completion,
         client: FallbackClient,
     ) -> Self | None:
-        """Return what a server remembers of a response; None if that is nothing to go on from."""
+        """Return what a server remembers of a response; None if that is nothing to continue from."""
         if completion.status != "completed" or not completion.response_id:
             return None
         model = str(body.get("model"))
@@ -89,7 +89,7 @@ class _Chain:
         return cls(completion.response_id, _settings(body), [*marks, *map(_mark, said)])
 
     def begins(self, body: Mapping[str, Any], marks: list[object]) -> bool:
-        """Return whether a request goes on from the response."""
+        """Return whether a request continues from the response."""
         known = len(self.marks)
         is_longer = len(marks) > known and marks[:known] == self.marks
         return is_longer and _settings(body) == self.settings

@@ -253,7 +253,7 @@ class HttpClient:
 
         Args:
             path: The path below the base URL.
-            headers: The headers that ask for it, in the place of the usual ones.
+            headers: The headers that ask for it, in place of the usual ones.
             seconds: How long to wait for the answer.
             until: When the call is over, by `time.monotonic`.
 

@@ -156,7 +156,7 @@ def to_responses_error(
     Args:
         error: The error that the client raised, or let through from its library.
         model: The model that was asked for, to be named if it is missing or retired.
-        connection: Where it happened; the error must not contain its secrets, and OpenAI's own failures are best told in our words.
+        connection: Where it happened; the error must not contain its secrets, and OpenAI's own failures are described in our words.
         tried: A sentence about the tries so far; it ends the message if the server answered.
     """
     ours = find_cause(error, ResponsesError)

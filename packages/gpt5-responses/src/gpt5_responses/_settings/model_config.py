@@ -67,7 +67,7 @@ class ModelConfig:
         Args:
             environ: `OPENAI_API_KEY`, and optionally `OPENAI_BASE_URL`, `OPENAI_ORG_ID` (or `OPENAI_ORGANIZATION`) and
                 `OPENAI_MODEL` (default `gpt-5.5`).
-            model: The model, in the place of `OPENAI_MODEL`.
+            model: The model, in place of `OPENAI_MODEL`.
 
         Raises:
             SettingsError: If the key is missing, or a variable is not usable; `field` names it.

@@ -27,7 +27,7 @@ class RunSummary:
         size_bytes: The size of the file.
         time: When it began, in ISO 8601; empty if that cannot be read.
         about: The program's own information about it.
-        resumes: The run that it goes on from; empty if it is not such a run.
+        resumes: The run that it continues from; empty if it is not such a run.
         end: Its last record; None if it is still going on, or was broken off.
         problems: The problems of its beginning; a `RunFile` finds the others.
         error: Why the file cannot be read at all.

@@ -47,7 +47,7 @@ class RunFeed:
 
         Args:
             about: Information for the first record of this run, besides that of every run.
-            resumes: The name of the run that stopped and goes on in this one.
+            resumes: The name of the run that stopped and continues in this one.
         """
         # The names sort by time; the random part keeps runs of one second apart, whichever process's.
         name = f"run-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{os.urandom(6).hex()}"

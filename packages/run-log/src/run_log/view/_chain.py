@@ -1,4 +1,4 @@
-"""A run that waited for a person, and the runs that went on from it, shown as one."""
+"""A run that waited for a person, and the runs that continued from it, shown as one."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ from ._search import Hit, search_run
 def join_runs(summaries: Sequence[RunSummary]) -> list[list[RunSummary]]:
     """Join runs into chains, each from its first part to its last, in the order in which their last parts are given.
 
-    A run from which two others go on is a part of two chains.
+    A run from which two others continue is a part of two chains.
 
     Source: docs/contracts/run-log.md, L15.
     """
@@ -79,7 +79,7 @@ class RunChain:
 
     @property
     def waits(self) -> bool:
-        """Whether a person was asked, and no other run has gone on from there."""
+        """Whether a person was asked, and no other run has continued from there."""
         return self._parts[-1].waits
 
     @property

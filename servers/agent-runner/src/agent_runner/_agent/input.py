@@ -33,7 +33,7 @@ def build_payload(
         fields: The input's fields.
         ids: The ids of the request.
         files: Contents by name.
-        resume: What a script goes on from that has waited for input; None if it begins.
+        resume: What a script continues from that has waited for input; None if it begins.
 
     Raises:
         InputError: If a field is reserved, is not JSON, or does not fit the agent's schema, if a file cannot be passed,

@@ -20,7 +20,7 @@ _SHOWN_CHARACTERS = 16 * 1024  # Per line: a picture in base64 says little in a 
 class ScriptLog:
     """The log of one run, in a file `logs/<UTC time>_<runner_request_id>.jsonl` that only its owner can read.
 
-    The script's output goes through `redact` first. If the log can no longer be written, for instance on a full disk, the run goes on without it.
+    The script's output goes through `redact` first. If the log can no longer be written, for instance on a full disk, the run continues without it.
 
     Raises:
         ConfigurationError: If the log cannot be opened.

@@ -101,7 +101,7 @@ class AgentRunner(EnvironmentSettings, ProcessLimits):
                 deletes its files. It must be a valid file name; by default it is the runner's id.
             files: Contents by name, for the script: at most 20 and 8 MiB in all. The script gets their paths in its field `files`; they are deleted
                 when the run has ended.
-            resume: What the script goes on from that has asked for input before: its `state` and the `answer`. It gets this as its field `resume`.
+            resume: What the script continues from that has asked for input before: its `state` and the `answer`. It gets this as its field `resume`.
 
         Raises:
             InputError: If a field or a file does not fit the agent; raised at once, without starting the script.

@@ -15,7 +15,7 @@ class RunRecorder:
     """The run log of one attempt to run a script.
 
     Args:
-        feed: Where it is told; None for nowhere.
+        feed: The feed for its records; None if there is none.
     """
 
     def __init__(self, feed: RunFeed | None) -> None:
@@ -24,7 +24,7 @@ class RunRecorder:
         self._writer: RunWriter | None = None if feed is None else feed.begin(about)
 
     def record_request(self, request: ScriptRequest, answer: InputAnswer | None) -> None:
-        """Write the script's input, and the answer with which it goes on."""
+        """Write the script's input, and the answer with which it continues."""
         if self._writer is not None:
             given = {"input": dict(request.input), "files": sorted(request.files)}
             given |= {} if answer is None else {"answer": answer.to_dict()}

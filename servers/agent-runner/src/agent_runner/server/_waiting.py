@@ -1,4 +1,4 @@
-"""The line with which a script asks for input, and what it goes on from once it is answered.
+"""The line with which a script asks for input, and what it continues from once it is answered.
 
 Source: docs/contracts/agent-runner.md, E29 to E36.
 """
@@ -102,7 +102,7 @@ class LastLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resumed:
-    """What a script goes on from.
+    """What a script continues from.
 
     Attributes:
         resume: The script's field `resume`; None if it begins.
@@ -114,7 +114,7 @@ class Resumed:
 
 
 def read_resumption(resumption: Resumption | None) -> Resumed:
-    """Return what a script goes on from, by what its run goes on from."""
+    """Return what a script continues from, by what its run continues from."""
     if resumption is None:
         return Resumed(resume=None, llm_usage=())
     kept = parse_json(resumption.state.decode(), max_depth=TRUSTED_DEPTH, yields=True)

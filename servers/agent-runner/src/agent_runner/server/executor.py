@@ -2,7 +2,7 @@
 
 A script is one step, because nobody can know what half of it has done. So its start is recorded before it begins, and a later attempt that
 finds the record knows that the script may have been running when the server died. A script that waits for input has ended, and so has its step:
-once it is answered, the run goes on with steps, and a script, that begin anew.
+once it is answered, the run continues with steps, and a script, that start over.
 """
 
 import asyncio
@@ -77,7 +77,7 @@ class ScriptExecutor:
         runner: Runs the scripts.
         on_crash: What happens to a run whose script was running when its server died: it fails, or the script is run again from its start.
         run_logs: Folder for a log of each run, with a folder for each tenant; None for no logs.
-        traces: Whether runs are told as spans, to the provider that the process has set.
+        traces: Whether runs are reported as spans, to the provider that the process has set.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class ScriptExecutor:
 
         Raises:
             UnknownAgentError: If there is no such agent.
-            RequestRefusedError: If the agent cannot be told that.
+            RequestRefusedError: If the agent does not accept it.
             ConfigurationError: If the agent cannot run with its setup.
         """
         return self.check(agent, to_request(turn))

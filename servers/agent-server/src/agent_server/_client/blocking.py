@@ -203,15 +203,15 @@ class Client:
     def steer(
         self, run_id: str, message: Any, *, idempotency_key: str | None = None
     ) -> RunDocument:
-        """Tell a run under way something, which it reads before its next round, and return its state after that.
+        """Send a message to a run under way, which reads it before its next round, and return the run's state after that.
 
-        What comes too late is in the `unread` of the `details` of its result.
+        A message that comes too late is in the `unread` of the `details` of its result.
 
         Args:
             run_id: The run.
-            message: What it is told, as its agent takes it: a text, for one.
-            idempotency_key: The same key tells it the same once; made up if left out, so that retrying this call after
-                a broken connection tells it nothing twice.
+            message: The message, in a form that its agent takes, such as a text.
+            idempotency_key: With the same key a message is delivered once; generated if left out, so that retrying this
+                call after a broken connection delivers nothing twice.
 
         Raises:
             ServerProblemError: If it waits for an answer or has ended (409), or the agent does not take the message (422).

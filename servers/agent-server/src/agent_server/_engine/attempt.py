@@ -27,7 +27,7 @@ from .parts import Parts
 _logger = logging.getLogger("agent_server")
 
 type Outcome = Literal["ended", "waiting", "left"]
-"""What an attempt has come to; one that is `left` is for others to go on with."""
+"""What an attempt has come to; one that is `left` is for others to continue with."""
 
 
 @dataclass(slots=True, eq=False)

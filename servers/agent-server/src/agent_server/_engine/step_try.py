@@ -31,7 +31,7 @@ class RunFacts:
         request: The accepted request.
         metadata: The client's metadata.
         part: How often it has waited and was answered.
-        resumption: What it goes on from; None until it was answered.
+        resumption: What it continues from; None until it was answered.
     """
 
     run_id: str

@@ -60,7 +60,7 @@ class Underway:
         """Log the steps that take long: after a minute, after two, after four and so on. Called every few seconds."""
         for step in [one for one in self._steps if one.seconds >= one.warn_from]:
             step.warn_from *= 2
-            step.warn("the step %s goes on after %.0f s")
+            step.warn("the step %s is still running after %.0f s")
 
     def longest_seconds(self, tenant: str | None) -> Mapping[str, float]:
         """Return the age of the oldest steps by the first words of their keys, such as `model` and `tool`.

@@ -1,4 +1,4 @@
-"""The sender, which tells a webhook of runs that wait or have ended.
+"""The sender, which notifies a webhook of runs that wait or have ended.
 
 It follows Standard Webhooks 1.0, https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md.
 """

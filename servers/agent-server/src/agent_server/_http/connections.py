@@ -94,7 +94,7 @@ class PatientProtocol(H11Protocol):
 
     @override
     def resume_writing(self) -> None:
-        """Go on: the client has read."""
+        """Continue: the client has read."""
         _cancel(self._reading)
         super().resume_writing()
 

@@ -1,4 +1,4 @@
-"""The requests that were refused: counted, and told to the log now and then."""
+"""The requests that were refused: counted, and logged now and then."""
 
 import logging
 from collections import Counter, defaultdict

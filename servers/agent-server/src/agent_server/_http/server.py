@@ -53,7 +53,7 @@ class Server(uvicorn.Server):
 
     @override
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Go on answering for a while, so that load balancers notice, then end the streams, which would last as long as their runs."""
+        """Continue answering for a while, so that load balancers notice, then end the streams, which would last as long as their runs."""
         deadline = time.monotonic() + self._unready_seconds
         while self._signals == 1 and time.monotonic() < deadline:  # noqa: ASYNC110 - an event would be set in a signal handler
             await asyncio.sleep(_LOOK_SECONDS)

@@ -43,7 +43,7 @@ class Creation:
         text_format: The form of answer that it asks for; None for text.
         metadata: Names and texts to find the run by.
         previous: The id of the response that this one follows; None for none.
-        max_output_tokens: A limit that the client would like, which is only told again; None for none.
+        max_output_tokens: A limit that the client would like, which is only repeated in responses; None for none.
         is_stored: Whether the run is kept.
         is_stream: Whether the answer is a stream.
         is_background: Whether the answer comes at once.

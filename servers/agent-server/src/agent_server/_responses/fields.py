@@ -45,21 +45,21 @@ _MODEL: Final = "the agent decides how its model is called"
 
 FIELDS: Final[Mapping[str, Field]] = {
     "access_programs": _refused("the agent's model has the access that the server's key has"),
-    "background": _used("answers at once; a client that goes away ends no run either way"),
+    "background": _used(
+        "answers at once; a client that disconnects does not end the run either way"
+    ),
     "background_options": _ignored("runs begin as soon as there is room"),
-    "client_metadata": _ignored("it is meant for whoever runs a model"),
+    "client_metadata": _ignored("it is meant for the operator of a model"),
     "context_management": _refused("the agent decides when its history is compacted"),
     "conversation": _refused("conversations continue with `previous_response_id`"),
     "image": _ignored(_MODEL),
-    "include": _ignored("items have all that the server shows of them"),
+    "include": _ignored("items always have everything that the server shows"),
     "input": _used(
         "a text, or items: messages, calls with their results, and the output of earlier responses"
     ),
     "instructions": _used("follow the agent's own"),
-    "max_output_tokens": _used(
-        "a hint: the response repeats it, and the agent has limits of its own"
-    ),
-    "max_tool_calls": _refused("the agent has limits of its own: leave it (`maxToolCalls`) out"),
+    "max_output_tokens": _used("a hint: the response repeats it, and the agent has its own limits"),
+    "max_tool_calls": _refused("the agent has its own limits: omit it (`maxToolCalls`)"),
     "metadata": _used("finds the run again"),
     "model": _used("the agent's name"),
     "moderation": _refused("nothing is moderated here"),
@@ -78,8 +78,8 @@ FIELDS: Final[Mapping[str, Field]] = {
     "stream": _used("answers with events"),
     "stream_options": _ignored("events have no padding"),
     "temperature": _ignored(_MODEL),
-    "text": _used("`format`: a form that the agent has; `verbosity` is taken without effect"),
-    "tool_choice": _refused("the agent decides what it calls: leave it (`toolChoice`) out", "auto"),
+    "text": _used("`format`: the agent's own format; `verbosity` is accepted without effect"),
+    "tool_choice": _refused("the agent decides what it calls: omit it (`toolChoice`)", "auto"),
     "tools": _used("functions that the client calls itself; the agent's own are on the server"),
     "top_logprobs": _refused("answers have no probabilities", 0),
     "top_p": _ignored(_MODEL),

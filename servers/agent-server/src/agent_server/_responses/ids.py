@@ -63,7 +63,7 @@ class ResponseId:
 
     @property
     def before(self) -> Self:
-        """The id of the response of the same run that this one goes on from."""
+        """The id of the response of the same run that this one continues from."""
         return type(self)(self.run_id, self.part - 1)
 
     def item(self, kind: str, index: int) -> str:

@@ -41,9 +41,9 @@ _STATUS: Final = {
 
 
 class Projection:
-    """A response, told from the beginning of its run.
+    """A response, projected from the beginning of its run.
 
-    What was told of a call of the model is recorded once the call has ended. If the call is made again, its items were
+    The events of a model call are recorded once the call has ended. If the call is made again, its items were
     in vain: the open one is closed as incomplete, those of the new call come at the next places, and the response
     itself has only what is recorded.
 

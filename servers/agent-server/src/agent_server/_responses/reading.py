@@ -1,4 +1,4 @@
-"""Responses as they are read: found by their id, told from their run's events."""
+"""Responses as they are read: found by their id, projected from their run's events."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterator, Sequence
@@ -126,7 +126,7 @@ async def find_response(request: Request, text: str, *, with_input: bool = False
 
 
 async def find_stored(request: Request, text: str) -> Found:
-    """Return the response with an id, with its input, if others may go on from it.
+    """Return the response with an id, with its input, if others may continue from it.
 
     Raises:
         ProblemError: If the tenant has no such response, or it is not stored.

@@ -27,14 +27,14 @@ _MESSAGE: Final = (
 async def resolve_references(
     request: Request, items: list[JsonObject], previous: Found | None
 ) -> None:
-    """Put the items that are referred to in the place of their references.
+    """Put the items that are referred to in place of their references.
 
-    What is referred to again, or is of the run that is gone on from, is there already: such a reference goes.
+    What is referred to again, or is of the run that is continued from, is there already: such a reference goes.
 
     Args:
         request: The request.
         items: Its items, which are changed.
-        previous: The response that it goes on from; None for none.
+        previous: The response that it continues from; None for none.
 
     Raises:
         RequestRefusedError: If the tenant has no such item of a stored response, or what is referred to is together larger than a request may be.

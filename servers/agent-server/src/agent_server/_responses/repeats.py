@@ -1,4 +1,4 @@
-"""Turns that a client sends again, though the conversation that it goes on with has them.
+"""Turns that a client sends again, though the conversation that it continues with has them.
 
 Source: strands-agents 1.62.0, `OpenAIResponsesModel(stateful=True)`, and @ai-sdk/openai 3.0.141 with
 `previousResponseId`: both send all that was said since the user's last message, with `previous_response_id`.
@@ -32,7 +32,7 @@ def drop_last_turn(
     Args:
         items: The input.
         given: What the turn's run was begun with.
-        before: The response that is gone on from.
+        before: The response that is continued from.
         told: What has come of it.
 
     Returns:

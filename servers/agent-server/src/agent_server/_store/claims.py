@@ -107,7 +107,7 @@ class Claim(Hold):
         part: How often the run has waited and was answered.
         part_event: The number of the event with which this part began, the answer; 0 for the first.
         is_first: Whether this is the first attempt at this part.
-        resumption: What it goes on from; None until it was answered.
+        resumption: What it continues from; None until it was answered.
         origin: What it comes from.
     """
 
@@ -203,7 +203,7 @@ class RunContent:
     Attributes:
         request: The accepted request, as JSON.
         metadata: The client's metadata.
-        resumption: What it goes on from; None until it was answered.
+        resumption: What it continues from; None until it was answered.
     """
 
     request: bytes

@@ -24,9 +24,9 @@ def unanswered() -> RunResult:
 
 
 def version_changed(version: str, executor: str) -> RunResult:
-    """Return the end of a run that no server can go on with."""
+    """Return the end of a run that no server can continue with."""
     return _fail(
-        f"it was begun by version {version} of {executor}, and no server of that version is there to go on with it",
+        f"it was begun by version {version} of {executor}, and no server of that version is left to continue it",
         "version_changed",
     )
 

@@ -42,7 +42,7 @@ class FaultLog:
 
     @contextmanager
     def suppressing(self) -> Generator[None]:
-        """Log an error that is raised inside the context, and go on after it."""
+        """Log an error that is raised inside the context, and continue after it."""
         try:
             yield
         except Exception as error:

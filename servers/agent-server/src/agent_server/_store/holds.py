@@ -131,7 +131,7 @@ def end(write: Write, hold: Hold, ending: RunEnding, emitted: list[Event]) -> bo
 def wait(
     write: Write, hold: Hold, waiting: Waiting, wait_id: str, emitted: Sequence[Event]
 ) -> bool:
-    """Store that a run waits, with what it goes on from, and return whether it still belonged to this server.
+    """Store that a run waits, with what it continues from, and return whether it still belonged to this server.
 
     Args:
         write: The transaction.

@@ -61,7 +61,7 @@ microseconds since 1970.
 
 `keep` is for how many microseconds it is kept once it has ended, if less than others. `part` counts the answers to what
 a run has waited for; `part_attempt` and `part_event` are its attempts and events by the last of them. A waiting run has
-`wait_id`, `waiting_since` and `question`; `state` and `answer` are what it goes on from. The `state` of a finished run
+`wait_id`, `waiting_since` and `question`; `state` and `answer` are what it continues from. The `state` of a finished run
 is for the next run of its conversation.
 
 `engine` executes it: `tables` for the servers themselves. `origin` is what a run comes from, as JSON: `traceparent`,
@@ -172,7 +172,7 @@ servers = sa.Table(
 """The servers that are alive, each with a growing `beat`. `token` distinguishes a server from a later one of the same name.
 
 `key_id` is the id of the key that it encrypts with, `keys` are the ids of all its keys, separated by commas. `agents`
-is a JSON list of names, and `versions` one of the versions of runs that it can go on with.
+is a JSON list of names, and `versions` one of the versions of runs that it can continue with.
 """
 
 encryption_keys = sa.Table(

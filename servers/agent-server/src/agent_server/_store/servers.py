@@ -54,7 +54,7 @@ class Server:
 
     @property
     def versions(self) -> Sequence[str]:
-        """The versions of runs that it can go on with."""
+        """The versions of runs that it can continue with."""
         return [self.version, *map(self.version_of, self.agent_versions)]
 
 

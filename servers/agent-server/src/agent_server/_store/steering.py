@@ -71,7 +71,7 @@ def tell_run(write: Write, row: sa.Row[Any], message: Any, key: str | None) -> b
 
 
 def read_steered(write: Write, seq: int, after: int, most: int = _AT_ONCE) -> list[Any]:
-    """Return what a run was told after so many messages, in order."""
+    """Return the messages to a run after the first `after`, in order."""
     keys = [_key(number) for number in range(after + 1, after + 1 + most)]
     rows = write.connection.scalars(_FIND_STEERED, {"found": seq, "named": keys})
     return [parse_json(write.encryption.decrypt(stored).decode()) for stored in rows]

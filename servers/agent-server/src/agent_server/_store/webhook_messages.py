@@ -1,4 +1,4 @@
-"""What a webhook is told of runs: messages, which are stored until it has got them."""
+"""The messages to a webhook about runs, which are stored until it has received them."""
 
 import uuid
 from collections.abc import Collection, Sequence

@@ -87,7 +87,7 @@ class RunEnd:
     """What was said in a run that has ended well.
 
     Attributes:
-        said: The user's texts and files; none if the run went on with the results of deferred calls.
+        said: The user's texts and files; none if the run continued with the results of deferred calls.
         output: The answer; None if the run ended with a question.
     """
 
@@ -163,7 +163,7 @@ class Layer[DepsT: LayerDeps, ConfigT: LayerConfig, StateT: BaseModel]:
         return cast("Any", cls)(config=config)
 
     def bind(self, *, deps: DepsT, runtime_state: StateT | None = None) -> None:
-        """Give the layer its dependencies, and the state to go on from.
+        """Give the layer its dependencies, and the state to continue from.
 
         Args:
             deps: The layers that it needs.
@@ -192,7 +192,7 @@ class Layer[DepsT: LayerDeps, ConfigT: LayerConfig, StateT: BaseModel]:
     async def on_start(self, start: RunStart) -> None:
         """Get ready for the run where that takes a network, before prompts, model and tools are read; the default does nothing.
 
-        All layers have been entered; a run that goes on after a wait starts again.
+        All layers have been entered; a run that continues after a wait starts again.
 
         Args:
             start: The means.

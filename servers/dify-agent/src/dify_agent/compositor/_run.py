@@ -63,7 +63,7 @@ class CompositorRun:
 
     @property
     def session_snapshot(self) -> CompositorSessionSnapshot:
-        """Return the snapshot that a later run goes on from.
+        """Return the snapshot that a later run continues from.
 
         Raises:
             LayerLifecycleError: If the run has not been left yet.

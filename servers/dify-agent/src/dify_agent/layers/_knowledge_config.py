@@ -61,7 +61,7 @@ class KnowledgeDataset(StrictModel):
 
 
 class KnowledgeQuery(StrictModel):
-    """The one who asks: the model while the run goes on, or the app before it begins.
+    """The one who asks: the model during the run, or the app before it begins.
 
     Attributes:
         mode: `generated_query` if the model asks.

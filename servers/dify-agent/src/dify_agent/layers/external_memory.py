@@ -1,6 +1,6 @@
-"""The layer with a memory that is a plugin's: asked before the model is, and told what was said after an answer.
+"""The layer with a plugin's memory: queried before the model is called, and sent the conversation after an answer.
 
-The model does not see its tools. Whatever is wrong with the memory, the run goes on without it.
+The model does not see its tools. Whatever is wrong with the memory, the run continues without it.
 
 Source: docs/contracts/dify-agent.md, C77; langgenius/dify at fa9291829f0c and 6373f5a3834f, `dify-agent/src/dify_agent/layers/memory`.
 """
@@ -42,16 +42,16 @@ _logger = logging.getLogger("dify_agent")
 
 
 class ExternalMemoryLayerConfig(LayerConfig):
-    """The tools of a memory, and what they are told.
+    """The tools of a memory, and what they are sent.
 
     Attributes:
         prepare: The tool that is asked before the model is.
-        observe: The tool that is told what was said.
+        observe: The tool that is sent what was said.
         subject_kind: Whose memory it is: the user's, or that of `subject_id`.
         subject_id: Whose else.
         max_bytes: The most bytes of what the model reads of it.
-        capture_max_bytes: The most bytes of what is told at a time.
-        capture: Whether anything is told.
+        capture_max_bytes: The most bytes that are sent at a time.
+        capture: Whether anything is sent.
         timeout: The most seconds of a call.
     """
 
@@ -97,7 +97,7 @@ class ExternalMemoryLayer(
     """A memory that is a plugin's.
 
     Attributes:
-        config: Its tools, and what they are told.
+        config: Its tools, and what they are sent.
     """
 
     type_id: ClassVar[str] = "dify.external_memory"
@@ -117,12 +117,12 @@ class ExternalMemoryLayer(
     @property
     @override
     def suffix_prompts(self) -> Sequence[str]:
-        """Return what the memory has told, if anything."""
+        """Return what the memory has answered, if anything."""
         return [_FRAME.format(self._remembered)] if self._remembered else []
 
     @override
     async def on_end(self, start: RunStart, end: RunEnd) -> None:
-        """Tell the memory what was said, each text once in the life of the run."""
+        """Send the memory what was said, each text once in the life of the run."""
         if not self.config.capture:
             return
         events: list[tuple[str, dict[str, Any]]] = []

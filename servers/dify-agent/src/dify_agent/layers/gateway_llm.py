@@ -61,7 +61,7 @@ class DifyGatewayLLMLayer(
 
     @override
     async def on_start(self, start: RunStart) -> None:
-        """Note the run, which Dify's API is told with each request."""
+        """Note the run, which is sent to Dify's API with each request."""
         self._run_id = start.run_id
 
     def get_model(self, *, http_client: httpx.AsyncClient) -> DifyLLMAdapterModel:

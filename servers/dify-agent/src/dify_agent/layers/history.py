@@ -13,7 +13,7 @@ __all__ = ["HistoryLayer", "HistoryLayerConfig"]
 
 
 class HistoryLayerConfig(LayerConfig):
-    """The request for a conversation that goes on; it has no options."""
+    """The request for a conversation that continues; it has no options."""
 
 
 class HistoryState(BaseModel):

@@ -57,7 +57,7 @@ class KnowledgeAnswer(BaseModel):
 
 
 class DifyKnowledgeState(BaseModel):
-    """The answers to the app's questions, which a later run with the same questions goes on with.
+    """The answers to the app's questions, which a later run with the same questions continues with.
 
     Attributes:
         eager_config_fingerprint: A digest of the questions; None if one has to be asked again.

@@ -136,12 +136,12 @@ class TerminalRunEvent(BaseRunEvent):
 
 
 class RunSucceededEvent(TerminalRunEvent):
-    """The end of a run that reached its answer, or asks for the result of a call before it goes on.
+    """The end of a run that reached its answer, or asks for the result of a call before it continues.
 
     Attributes:
         output: The answer: text, or the object that the output layer asked for; None if there is a `deferred_tool_call`.
-        deferred_tool_call: The call whose result a later run goes on with, from this one's snapshot.
-        session_snapshot: The snapshot that a later run goes on from.
+        deferred_tool_call: The call whose result a later run continues with, from this one's snapshot.
+        session_snapshot: The snapshot that a later run continues from.
     """
 
     type: Literal["run_succeeded"] = "run_succeeded"
@@ -156,7 +156,7 @@ class RunFailedEvent(TerminalRunEvent):
     Attributes:
         error: The reason, without credentials.
         error_type: The name of the error's class.
-        session_snapshot: The snapshot that a later run goes on from, with calls that were open marked as interrupted; None if the run
+        session_snapshot: The snapshot that a later run continues from, with calls that were open marked as interrupted; None if the run
             failed before its layers were entered.
     """
 

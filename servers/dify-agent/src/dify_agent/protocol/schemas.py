@@ -129,7 +129,7 @@ class CreateRunRequest(ProtocolModel):
 
     Attributes:
         composition: The layers of the run.
-        session_snapshot: The snapshot that an earlier run of the same composition ended with, to go on from.
+        session_snapshot: The snapshot that an earlier run of the same composition ended with, to continue from.
         deferred_tool_results: The results of the calls that were open at that run's end; its history layer holds the calls.
         on_exit: The exit intents of the layers.
     """

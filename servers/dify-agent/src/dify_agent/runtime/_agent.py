@@ -57,7 +57,7 @@ class PreparedAgent:
         agent: The agent.
         user_prompts: The user's texts and files; at least one, unless there are deferred results.
         history: The layer with the conversation so far, if there is one.
-        deferred_results: The results of the calls that are open at the conversation's end, if it goes on with them.
+        deferred_results: The results of the calls that are open at the conversation's end, if it continues with them.
     """
 
     agent: Agent[object, Any]
@@ -169,7 +169,7 @@ def find_question(run: CompositorRun, requests: DeferredToolRequests) -> Deferre
     """Return the call that asks a person, with which a run ends; None if there is none.
 
     Raises:
-        AgentRunValidationError: If the run could not go on from it: without a conversation that is kept, or beside other calls that wait.
+        AgentRunValidationError: If the run could not continue from it: without a conversation that is kept, or beside other calls that wait.
     """
     layer = find_only_layer(run, AskHumanLayer)
     asked = [] if layer is None else [one for one in requests.calls if layer.is_question(one)]
@@ -177,7 +177,7 @@ def find_question(run: CompositorRun, requests: DeferredToolRequests) -> Deferre
         return None
     if find_only_layer(run, HistoryLayer) is None:
         raise AgentRunValidationError(
-            "A question to a person requires a history layer, from which the run goes on with the answer."
+            "A question to a person requires a history layer, from which the run continues with the answer."
         )
     if len(requests.calls) + len(requests.approvals) > 1:
         raise AgentRunValidationError("A question to a person cannot wait beside other calls.")

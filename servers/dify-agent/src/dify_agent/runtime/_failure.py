@@ -37,7 +37,7 @@ def build_run_failed(
         run_id: The run.
         error: The error that ended it.
         secrets: Texts that must not be shown.
-        session_snapshot: What a later run goes on from.
+        session_snapshot: What a later run continues from.
     """
     if isinstance(error, UsageLimitExceeded):
         return RunFailedEvent(

@@ -1,4 +1,4 @@
-"""What a conversation is mended by before it is kept or goes on: calls without a result, and instructions that are repeated."""
+"""What a conversation is mended by before it is kept or continues: calls without a result, and instructions that are repeated."""
 
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ from pydantic_ai import (
 
 
 INTERRUPTED: Final = "The call was interrupted; it has no result."
-"""What a model reads in the place of a result that never came."""
+"""What a model reads in place of a result that never came."""
 
 _RESULTS: Final = frozenset({"tool-return", "retry-prompt"})
 

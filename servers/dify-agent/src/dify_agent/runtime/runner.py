@@ -87,9 +87,9 @@ _REQUEST_FAULTS: Final = (KeyError, TypeError, RuntimeError, ValueError)
 
 
 class AgentRunRunner:
-    """A runner of agents, one for each call of `run`; calls may go on at the same time.
+    """A runner of agents, one for each call of `run`; calls may run at the same time.
 
-    The HTTP client is the caller's: it must be open as long as runs go on, and no run closes it.
+    The HTTP client is the caller's: it must be open as long as runs continue, and no run closes it.
     """
 
     def __init__(  # noqa: PLR0913 - each names one part of the engine around the runner
@@ -136,16 +136,16 @@ class AgentRunRunner:
         """Run the agent that the request describes, to its end or until tool calls wait for approval or for a result from outside.
 
         The sink gets `run_started`, the agent's events, and one of `run_succeeded`, `run_failed` and `run_cancelled`.
-        Cancelling the task cancels the run: its connections are closed, then the cancellation goes on. An error of the run
+        Cancelling the task cancels the run: its connections are closed, then the cancellation continues. An error of the run
         becomes an event and is not raised. A run that waits has no last event yet: call this again, with the same id and request.
 
         Args:
             run_id: The run.
             request: What it is to do.
-            resumption: What it goes on with, if it has waited.
+            resumption: What it continues with, if it has waited.
 
         Returns:
-            The calls that it waits for, and what it goes on from; None once it has ended.
+            The calls that it waits for, and what it continues from; None once it has ended.
         """
         secrets = composition_secrets(request.composition)
         run: CompositorRun | None = None

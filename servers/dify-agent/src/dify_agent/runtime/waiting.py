@@ -1,4 +1,4 @@
-"""Runs that wait for the results of deferred tool calls, and what they go on from."""
+"""Runs that wait for the results of deferred tool calls, and what they continue from."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ __all__ = ["RunResumption", "WaitingRun", "WaitingState"]
 
 
 class WaitingState(BaseModel):
-    """What a run that waits goes on from; as JSON it may be kept anywhere, but holds the whole conversation.
+    """What a run that waits continues from; as JSON it may be kept anywhere, but holds the whole conversation.
 
     Attributes:
         part: How often the run has waited.
@@ -36,7 +36,7 @@ class WaitingRun:
 
     Attributes:
         requests: The calls that wait: for approval, or for a result from outside.
-        state: What it goes on from.
+        state: What it continues from.
     """
 
     requests: DeferredToolRequests
@@ -45,7 +45,7 @@ class WaitingRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResumption:
-    """What a run goes on with that has waited.
+    """What a run continues with that has waited.
 
     Attributes:
         state: The state of its last `WaitingRun`.

@@ -22,7 +22,7 @@ class RunRecorder:
     """The log of one attempt to execute a run.
 
     Args:
-        feed: Where it is told; None for nowhere.
+        feed: The feed for its records; None if there is none.
     """
 
     def __init__(self, feed: RunFeed | None) -> None:

@@ -1,6 +1,6 @@
 """Model requests and tool calls as steps of a run, which are not repeated after a crash.
 
-Requests follow each other, so their steps are named by numbers. The tool calls of an answer go on at the same time, in any order; their
+Requests follow each other, so their steps are named by numbers. The tool calls of an answer run at the same time, in any order; their
 steps are named by facts that are the same in every attempt: the number of the request, and the call's id, name and arguments.
 """
 

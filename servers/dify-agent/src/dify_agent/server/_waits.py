@@ -47,7 +47,7 @@ def build_waiting(
 
 
 def read_resumption(resumption: Resumption) -> tuple[Sequence[ModelResponse], RunResumption]:
-    """Return the models' answers before the run waited, without their content, and what the runner goes on with."""
+    """Return the models' answers before the run waited, without their content, and what the runner continues with."""
     stored = _Stored.model_validate_json(resumption.state)
     answer = resumption.answer
     results = DeferredToolResults(

@@ -1,4 +1,4 @@
-"""Questions from stdin, one a line, read while plugins go on running."""
+"""Questions from stdin, one a line, read while plugins continue running."""
 
 import asyncio
 import os

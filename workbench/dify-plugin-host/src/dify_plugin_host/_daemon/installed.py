@@ -48,7 +48,7 @@ class InstalledPlugin:
         id: Its id, `author/name`.
         identifier: Its unique identifier.
         decoded: All its declarations as they stand in its files.
-        declaration: The same with ids in the place of icons.
+        declaration: The same with ids in place of icons.
         icons: The contents of its icons by their ids.
     """
 

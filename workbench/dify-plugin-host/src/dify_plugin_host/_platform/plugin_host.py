@@ -156,7 +156,7 @@ class PluginHost(Running):
         await self._links.stop()
 
     async def refresh(self) -> None:
-        """Restart the plugins whose files have changed; running calls go on to their end."""
+        """Restart the plugins whose files have changed; running calls continue to their end."""
         await asyncio.gather(*(plugin.refresh() for plugin in self.plugins))
 
     async def model_schema(self, model: str, *, provider: str | None = None) -> JsonObject:

@@ -68,7 +68,7 @@ class PluginProcess(Running):
 
     Args:
         folder: The plugin folder, as a path or already read, or the source of a plugin, which is restarted before a call once its
-            files have changed, while running calls go on to their end.
+            files have changed, while running calls continue to their end.
         settings: The platform's limits.
         backwards: Answers the plugin's calls back into Dify with the objects of the reply. The text of a `PluginHostError`
             that it raises goes to the plugin. Without it every such call is refused.
@@ -187,7 +187,7 @@ class PluginProcess(Running):
         await asyncio.gather(*self._retiring, return_exceptions=True)
 
     async def refresh(self) -> None:
-        """Restart the plugin if its files have changed; running calls go on to their end in the old process."""
+        """Restart the plugin if its files have changed; running calls continue to their end in the old process."""
         if self._source and self._connection:
             async with self._starting:
                 await self._reload_changes(self._source, self._connection)

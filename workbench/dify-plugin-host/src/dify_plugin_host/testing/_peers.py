@@ -1,4 +1,4 @@
-"""The other side of one call of a plugin: what a test puts in the place of Dify's models and tools."""
+"""The other side of one call of a plugin: what a test puts in place of Dify's models and tools."""
 
 import inspect
 from abc import ABC, abstractmethod
@@ -18,7 +18,7 @@ type Answers = Callable[[str, JsonObject], JsonObject | Iterable[JsonObject] | N
 
 
 class Model(ABC):
-    """A model that a test puts in the place of one of Dify's, as the value of a parameter."""
+    """A model that a test puts in place of one of Dify's, as the value of a parameter."""
 
     def __init__(self, name: str) -> None:
         self.name = name

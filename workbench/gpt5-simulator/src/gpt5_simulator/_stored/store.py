@@ -67,14 +67,14 @@ class Lane:
     def keep(self, response: Json) -> None:
         """Remember the response to the request under way.
 
-        An incomplete one takes the place of the one before, and nothing can go on from it.
+        An incomplete one takes the place of the one before, and nothing can continue from it.
         """
         is_complete = response.get("status") == "completed"
         self.response_id = str(response.get("id")) if is_complete else None
         self.items = _since_compaction((*self.asked, *objects_in(response.get("output"))))
 
     def forget(self, response_id: object) -> None:
-        """Forget the newest response if it is the one that a refused request went on from."""
+        """Forget the newest response if it is the one that a refused request continued from."""
         if response_id == self.response_id:
             self.response_id, self.items = None, ()
 

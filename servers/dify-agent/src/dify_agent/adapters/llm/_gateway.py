@@ -28,7 +28,7 @@ class DifyGatewayLLMClient:
     Attributes:
         inner_api: The client of Dify's inner API.
         plugin_id: The plugin that serves the models, such as `langgenius/openai`.
-        caller: What the API is told of the run: the execution context.
+        caller: What the API is sent about the run: the execution context.
         run_id: The run.
         call_index: The number of the request in the run, from 1.
     """
@@ -59,7 +59,7 @@ class DifyGatewayLLMClient:
     async def features(
         self, *, provider: str, model: str, credentials: Mapping[str, object]
     ) -> None:
-        """Return None, because the API does not tell what is declared for a model."""
+        """Return None, because the API does not report what is declared for a model."""
 
     @property
     def base_url(self) -> str:

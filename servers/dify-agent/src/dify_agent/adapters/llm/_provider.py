@@ -30,7 +30,7 @@ class DifyPluginProvider(Provider[LLMClient]):
     @property
     @override
     def name(self) -> str:
-        """`DifyPlugin/` and the plugin's id, which message histories record: they go on whatever the way to the plugin."""
+        """`DifyPlugin/` and the plugin's id, which message histories record: they continue whatever the way to the plugin."""
         return f"DifyPlugin/{self._client.plugin_id}"
 
     @property

@@ -63,7 +63,7 @@ class LayerSnapshot(ProtocolModel):
 
 
 class Snapshot(ProtocolModel):
-    """The states that a run goes on from.
+    """The states that a run continues from.
 
     Attributes:
         schema_version: The version of this format.

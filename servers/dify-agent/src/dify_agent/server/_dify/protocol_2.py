@@ -79,7 +79,7 @@ class Composition(ProtocolModel):
 
 
 class Snapshot(ProtocolModel):
-    """The states that a run goes on from, in protocol 2.
+    """The states that a run continues from, in protocol 2.
 
     Attributes:
         schema_version: The version of this format.
