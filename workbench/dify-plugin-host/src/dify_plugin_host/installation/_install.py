@@ -29,6 +29,12 @@ from ._install_settings import InstallSettings, Route
 
 
 _MARK = Path(".venv", "dify", "plugin.json")
+# The daemon starts a Python for each of the two.
+_WARM_UP = r"""
+import compileall, re
+compileall.compile_dir(".", quiet=1, rx=re.compile(r"\.venv|\.uv-cache"))
+import dify_plugin
+"""
 
 
 def install(
@@ -65,14 +71,9 @@ def install(
         run_uv(*arguments, cwd=folder, environment=environment)
     except PluginHostError as error:
         raise InstallError(redact_text(str(error))) from None
+    # The daemon does not fail over files that do not compile or an SDK that cannot be imported.
     python = str(folder / ".venv" / "bin" / "python")
-    # Only a warm-up: the daemon does not fail over files that do not compile or an SDK that cannot be
-    # imported.
-    for warming_up in (
-        ("-m", "compileall", "-q", "-x", r"\.venv|\.uv-cache", "."),
-        ("-c", "import dify_plugin"),
-    ):
-        run_program(python, *warming_up, cwd=folder, environment=environment)
+    run_program(python, "-c", _WARM_UP, cwd=folder, environment=environment)
     # Last, because a folder without the mark was not installed to the end.
     (folder / _MARK).parent.mkdir(parents=True, exist_ok=True)
     (folder / _MARK).write_text(json.dumps({"timestamp": int(time.time())}), encoding="utf-8")
