@@ -112,7 +112,7 @@ def soak(console_scripts, tmp_path_factory, uv_cache):
 
     def run_once(script, *, seconds=1.5, calls=40, name="demo_tools", change=lambda _: None):
         files = {**base(name), "wire.py": WIRE.read_bytes()}
-        files["main.py"] = f"import json, os, sys, time, wire\n{textwrap.dedent(script)}".encode()
+        files["main.py"] = f"import os, sys, time, wire\n{textwrap.dedent(script)}".encode()
         # It has no dependencies and one route, so it is installed in no time.
         files["pyproject.toml"] = PYPROJECT.encode()
         change(files)
@@ -283,7 +283,7 @@ def test_a_plugin_that_never_answers_cannot_be_judged(health):
 RECORDS = """
     wire.ready()
     for request in wire.requests():
-        with open({path!r}, "a") as out: out.write(json.dumps(request["data"]) + "\\n")
+        with open({path!r}, "a") as out: out.write(wire.json.dumps(request["data"]) + "\\n")
         wire.end(request)
 """
 

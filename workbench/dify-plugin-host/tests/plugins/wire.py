@@ -1,12 +1,30 @@
 """The plugin's side of the stdio protocol, spoken without the SDK: the other end of the pipe in the tests of the host."""
 
-import base64
+import _json  # noqa: PLC2701 - what it has nobody else has without `re`
+import binascii
 import itertools
-import json
 import sys
 
 
 _numbers = itertools.count()
+
+
+class _Json:
+    """What `json` is without `re`, whose import takes a third of the time in which such a plugin starts."""
+
+    strict, object_hook, object_pairs_hook = True, None, None
+    parse_float, parse_int, parse_constant = float, int, float
+    _escape = _json.encode_basestring_ascii
+    _encode = _json.make_encoder(None, None, _escape, None, ": ", ", ", False, False, True)
+
+    def dumps(self, value):
+        return "".join(self._encode(value, 0))
+
+    def loads(self, text):
+        return _json.make_scanner(self)(text, 0)[0]
+
+
+json = _Json()
 
 
 def line(text):
@@ -55,7 +73,7 @@ def blob_chunk(request, content, *, sequence, total, last):
         "id": "blob-1",
         "sequence": sequence,
         "total_length": total,
-        "blob": base64.b64encode(content).decode(),
+        "blob": binascii.b2a_base64(content, newline=False).decode(),
         "end": last,
     }
     stream(request, {"type": "blob_chunk", "message": message, "meta": {"mime_type": "x/y"}})

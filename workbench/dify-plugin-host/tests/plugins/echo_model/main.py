@@ -5,11 +5,11 @@ is kept as text in its answer when the message is `request`; `paint JSON` answer
 """
 
 import itertools
-import json
 import os
 import time
 
 import wire
+from wire import json
 
 
 USAGE = {

@@ -7,11 +7,11 @@ and shows what it belongs to; `attach`, `die` and `odd` do just that.
 """
 
 import itertools
-import json
 import sys
 import time
 
 import wire
+from wire import json
 
 
 numbers = itertools.count(1)
@@ -139,10 +139,10 @@ def upload(request, asked):
     url = reply["data"]["url"] + asked.get("suffix", "")
     try:
         with urllib.request.urlopen(urllib.request.Request(url, body, headers)) as answered:
-            return answered.status, json.load(answered)
+            return answered.status, json.loads(answered.read().decode())
     except urllib.error.HTTPError as error:
         with error:
-            return error.code, json.load(error)
+            return error.code, json.loads(error.read().decode())
 
 
 def call_tool(request, payload):
