@@ -24,9 +24,17 @@ def test_of_nothing_there_is_no_root():
         (compose, "*nobody", "unknown anchor 'nobody'"),
         (compose, "a: [", "did not find expected node content"),
         (load_yaml, "[" * 401 + "]" * 401, "nested more than 400 deep"),
+        (load_yaml, "{a: " * 401 + "}" * 401, "nested more than 400 deep"),
+        (load_yaml, "- " * 401, "nested more than 400 deep"),
+        (load_yaml, "? " * 401, "nested more than 400 deep"),
+        (load_yaml, "\n".join(" " * deep + "a:" for deep in range(401)), "nested more than 400"),
         (load_yaml, "a: [", "did not find expected node content"),
     ],
 )
 def test_what_cannot_be_read_is_an_error_however_deep_it_is(read, text, problem):
     with pytest.raises(YamlError, match=problem):
         read(text)
+
+
+def test_a_text_may_be_as_long_as_it_likes():
+    assert load_yaml("- []\n" * 401) == [[]] * 401

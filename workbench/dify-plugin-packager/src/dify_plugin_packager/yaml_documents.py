@@ -109,14 +109,22 @@ def load_yaml(content: bytes | str) -> Any:
     Raises:
         YamlError: If it cannot be read.
     """
-    depth = 0
     try:
-        # Measured before loading, which is recursive.
-        for event in _parse(content):
-            starts = isinstance(event, yaml.CollectionStartEvent)
-            depth += starts - isinstance(event, yaml.CollectionEndEvent)
-            if depth > _MAX_LOADED_DEPTH:
-                raise YamlError(f"nested more than {_MAX_LOADED_DEPTH} deep")
+        _validate_depth(content)
         return yaml.load(content, Loader=_LOADER)  # noqa: S506 - a safe loader either way
     except (yaml.YAMLError, ValueError) as error:
         raise YamlError(" ".join(str(error).split())) from None
+
+
+def _validate_depth(content: bytes | str) -> None:
+    """Refuse what is nested too deeply, before it is loaded, which is recursive."""
+    text = content.encode(errors="replace") if isinstance(content, str) else content
+    # Each level begins with one of these, of which few files have so many.
+    if sum(map(text.count, b"-:?[{")) <= _MAX_LOADED_DEPTH:
+        return
+    depth = 0
+    for event in _parse(content):
+        starts = isinstance(event, yaml.CollectionStartEvent)
+        depth += starts - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _MAX_LOADED_DEPTH:
+            raise YamlError(f"nested more than {_MAX_LOADED_DEPTH} deep")

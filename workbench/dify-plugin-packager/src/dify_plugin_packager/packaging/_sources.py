@@ -4,12 +4,13 @@ For a plugin in a uv workspace some files are written anew; for any other the fi
 For a package of the workspace, whose wheel is bundled, new files that git would add count as well, because a wheel that lacks a module is broken.
 """
 
+import functools
 import os
 import re
 import subprocess
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -21,7 +22,7 @@ from ._toml import read_settings, read_toml
 
 
 _NAMES: dict[str, list[str]] = read_toml(Path(__file__).with_name("file_names.toml"))
-_SILENT, _SUSPICIOUS = _NAMES["silent"], _NAMES["suspicious"]
+_SILENT, _SUSPICIOUS = tuple(_NAMES["silent"]), tuple(_NAMES["suspicious"])
 _EXCLUDED = (*_SILENT, *_NAMES["workspace"], *_NAMES["personal"])
 _PRIVATE = (*_NAMES["personal"], *_NAMES["as_is"], *(f"!{name}" for name in _NAMES["harmless"]))
 _IGNORE_FILES = (".difyignore", ".gitignore")
@@ -167,7 +168,7 @@ def _read(  # noqa: PLR0913 - all that is asked of a file
     *,
     wanted: Collection[str],
     sure: Collection[str] = (),
-    excluded: Collection[str],
+    excluded: tuple[str, ...],
     follows_links: bool = False,
 ) -> Sources:
     """Read the wanted ones of the found files; those in `sure` are taken whatever their names are."""
@@ -202,7 +203,7 @@ def _content(path: Path, *, follows_links: bool) -> bytes:
 
 
 def _excluded_part(
-    path: str, excluded: Collection[str], environments: Collection[str]
+    path: str, excluded: tuple[str, ...], environments: Collection[str]
 ) -> str | None:
     """Return the file or the uppermost folder on a path that is excluded."""
     parts = path.split("/")
@@ -213,5 +214,10 @@ def _excluded_part(
     return None
 
 
-def _fits(name: str, patterns: Collection[str]) -> bool:
-    return any(fnmatchcase(name.casefold(), pattern) for pattern in patterns)
+def _fits(name: str, patterns: tuple[str, ...]) -> bool:
+    return _compiled(patterns).match(name.casefold()) is not None
+
+
+@functools.cache
+def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(map(translate, patterns)))

@@ -25,6 +25,7 @@ _KEYS = {
     "a private key": re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
 }
 _NAMES = r"api[_-]?key|access[_-]?key|access[_-]?token|auth[_-]?token|client[_-]?secret|password|private[_-]?key|secret|token"
+_NAMED = re.compile(_NAMES, re.IGNORECASE)
 _ASSIGNED = re.compile(
     rf"([\w.-]*(?:{_NAMES})[\w.-]*)\s*[:=]\s*(\"[^\"]*\"|'[^']*'|[^\"',\s#}}]+)", re.IGNORECASE
 )
@@ -61,8 +62,8 @@ def _find_in(line: str, *, is_code: bool) -> Iterator[Finding]:
     known = [(what, found[0]) for what, one in _KEYS.items() if (found := one.search(line))]
     for what, secret in known:
         yield Finding("rejected", f"expected no secret, found {what}: {_masked(secret)}")
-    # A key that was found is not reported once more by its name.
-    for name, written in () if known else _ASSIGNED.findall(line):
+    # A key that was found is not reported once more by its name. Most lines have no such name, which is found faster than what surrounds one.
+    for name, written in () if known or not _NAMED.search(line) else _ASSIGNED.findall(line):
         value = written.strip("\"'")
         if (is_code and value == written) or _NO_SECRET.fullmatch(value):
             continue
