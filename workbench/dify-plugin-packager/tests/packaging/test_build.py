@@ -2,6 +2,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -14,6 +15,17 @@ import uv
 import yaml
 
 from dify_plugin_packager import PackageError, build_package
+
+
+@pytest.fixture
+def workshop(workshop):
+    """Have plugins of the workshop need one of its packages alone, for each takes a while to build."""
+    for project in workshop.glob("plugins/*/pyproject.toml"):
+        needs_one = re.sub(
+            r"(?m)^(dependencies = ).*", r'\1["tiny-base>=0.1"]', project.read_text()
+        )
+        project.write_text(needs_one)
+    return workshop
 
 
 @pytest.fixture
@@ -405,7 +417,7 @@ def test_third_parties_keep_the_versions_that_the_workspace_has_locked(package, 
     lock = [uv.find_uv_bin(), "lock", "--no-config", "--offline", "--python", sys.executable]
     subprocess.run(lock, cwd=workshop, check=True, capture_output=True)
     locked = (workshop / "uv.lock").read_text()
-    needed = '{ name = "dify-plugin" },'
+    needed = '{ name = "tiny-base" },'
     locked = locked.replace(needed, f'{needed}\n    {{ name = "elsewhere" }},')
     (workshop / "uv.lock").write_text(locked + ELSEWHERE)
     pyproject = tomllib.loads(package()["pyproject.toml"].decode())

@@ -244,10 +244,10 @@ def test_a_list_of_requirements_is_enough_and_its_private_index_stays_secret(
     )
 
 
-def test_an_index_that_uv_knows_by_name_is_opened_as_uv_does_it(
+def test_an_index_that_uv_knows_by_name_is_opened_as_uv_does_it_and_needs_no_hashes(
     index, make_plugin, offline, monkeypatch
 ):
-    index.user = "robot:a-long-password"
+    index.user, index.has_hashes = "robot:a-long-password", False
     monkeypatch.setenv("UV_INDEX_OUR_OWN_USERNAME", "robot")
     monkeypatch.setenv("UV_INDEX_OUR_OWN_PASSWORD", "a-long-password")
     text = pyproject(index, "plain").replace("{ url", '{ name = "our-own", url')
@@ -541,13 +541,6 @@ def test_a_lock_for_another_python_is_refused(index, make_plugin, offline):
     path.write_text(path.read_text().replace('python = ">=3.12"', 'python = ">=3.13"'))
     with pytest.raises(PackageError, match=r"more 2\.0: not for Python 3\.12"):
         offline(folder)
-
-
-def test_an_index_without_hashes_will_do(index, make_plugin, offline):
-    index.has_hashes = False
-    text = f"--index-url {index.url}\nmore\n"
-    [(_, files)] = offline(make_plugin(**{"requirements.txt": text}))
-    assert wheels_of(files) == ["more-2.0-py3-none-any.whl"]
 
 
 @pytest.mark.parametrize(
