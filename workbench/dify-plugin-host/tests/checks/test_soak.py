@@ -82,6 +82,10 @@ STARTS_ONCE = """
 """
 EXPECTED_BY_THE_SDK = """
 import json, sys
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
+# The package without what its own module imports, which takes half of the time.
+sys.modules["dify_plugin"] = module_from_spec(PathFinder.find_spec("dify_plugin"))
 from dify_plugin.core.entities.plugin import request as known
 from pydantic import BaseModel
 shapes = {

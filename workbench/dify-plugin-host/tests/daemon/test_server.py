@@ -765,11 +765,21 @@ def test_a_strategy_gets_the_tools_of_plugins_and_those_of_the_host(daemon):
     [
         ("none", {}, "there is not a tool named none of provider tests/demo_tools/demo"),
         ("fail", {"way": "halfway"}, "tool invoke error: out of ink"),
-        ("fail", {"way": "exit"}, "invoke tool failed: plugin 'demo_tools' ended with exit code 3"),
     ],
 )
 def test_a_strategy_is_told_why_a_tool_of_a_plugin_failed(daemon, tool, parameters, problem):
     assert call_tool(daemon, tool, **parameters)[-2:] == [("error", problem), ("end", "")]
+
+
+def test_a_strategy_is_told_that_the_plugin_of_a_tool_has_ended(make_plugin, run_daemon, plugins):
+    folder = make_plugin(
+        "wire.ready()\nnext(wire.requests())\nsys.exit(3)", plugins={"tools": ["provider.yaml"]}
+    )
+    (folder / "provider.yaml").write_text('{"identity": {"name": "p"}, "tools": ["t.yaml"]}')
+    (folder / "t.yaml").write_text('{"identity": {"name": "look"}}')
+    daemon = run_daemon(folder, plugins / "small_agent")
+    problem = "invoke tool failed: plugin 'scripted' ended with exit code 3"
+    assert call_tool(daemon, "look", provider="p") == [("error", problem), ("end", "")]
 
 
 def test_tools_get_the_credentials_that_the_caller_brought(make_plugin, run_daemon, plugins):

@@ -11,9 +11,8 @@ from dify_plugin_host import HostSettings, LLMRequest, PluginHost, PollingError,
 POLLED = '''
 """A model whose first message is the list of its polling results, one for each question."""
 
-import json
-
 import wire
+from wire import json
 
 wire.ready()
 asked = {}

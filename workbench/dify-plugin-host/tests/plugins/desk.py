@@ -3,10 +3,10 @@
 `say` sends the messages that it is given, `back` makes a backwards call and reports the replies, `die` ends.
 """
 
-import json
 import sys
 
 import wire
+from wire import json
 
 
 def text(request, content):

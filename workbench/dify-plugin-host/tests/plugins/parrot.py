@@ -1,8 +1,7 @@
 """A plugin of one tool and of models of all types, spoken without the SDK: it sends back what it got."""
 
-import json
-
 import wire
+from wire import json
 
 
 ANSWERS = {
