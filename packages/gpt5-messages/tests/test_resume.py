@@ -1,5 +1,6 @@
 """A token finds an answer again in the conversation that it was written for, and nowhere else."""
 
+import hashlib
 import re
 from typing import Any
 
@@ -139,7 +140,19 @@ def test_a_token_can_stand_alone() -> None:
     assert TOKENS.read(TOKENS.write(POINT, ASKED)) is None
 
 
-@settings(max_examples=6)  # each try derives a key, which is slow on purpose
+def test_only_the_first_token_of_a_secret_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    derived: list[object] = []
+    derive = hashlib.scrypt
+    monkeypatch.setattr(
+        hashlib, "scrypt", lambda *args, **named: derived.append(args) or derive(*args, **named)
+    )
+    for secret in ("sk-carl", "sk-carl", "sk-dora"):
+        tokens = ResumeTokens(secret)
+        assert tokens.read(tokens.write(POINT)) == POINT
+    assert len(derived) == 2
+
+
+@settings(max_examples=25)
 @given(st.data())
 def test_a_token_that_was_changed_is_none(data: st.DataObject) -> None:
     token = TOKENS.write(POINT)

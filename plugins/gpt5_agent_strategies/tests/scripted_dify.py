@@ -100,7 +100,8 @@ def text_message(text):
 class Transcript:
     """What a run told Dify."""
 
-    messages: list[dict[str, Any]] = field(default_factory=list)
+    # Not in its `repr`, which `asyncio.Runner` makes of what it has run: of some tests' it takes as long as the rest.
+    messages: list[dict[str, Any]] = field(default_factory=list, repr=False)
     error: PluginInvokeError | None = None
 
     def of(self, kind):

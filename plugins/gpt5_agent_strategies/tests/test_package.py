@@ -1,10 +1,13 @@
 """The plugin as Dify gets it: packaged, installed, from the public index where uv's cache has nothing yet, started and called."""
 
 import asyncio
-import os
+import contextlib
+import io
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -13,51 +16,55 @@ from dify_plugin_host.installation import installed
 from scripted_dify import chunk
 
 
-TESTS = Path(__file__).parent
-BIN = Path(sys.executable).parent
+PLUGIN = Path(__file__).parent.parent
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory, runner: asyncio.Runner):
-    """Run a command of this environment away from the repository; return the finished process."""
+def dify_host(
+    tmp_path_factory: pytest.TempPathFactory, runner: asyncio.Runner
+) -> Callable[..., str]:
+    """Run the command in this process, away from the repository; return what it prints."""
+    [command] = entry_points(group="console_scripts", name="dify-host")
     folder = tmp_path_factory.mktemp("away")
-    environment = {**os.environ, "XDG_STATE_HOME": str(folder / "state"), "COLUMNS": "200"}
 
-    def run(*command: object) -> subprocess.CompletedProcess[str]:
+    def run_here(*arguments: object) -> str:
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            contextlib.redirect_stdout(io.StringIO()) as printed,
+        ):
+            patch.chdir(folder)
+            patch.setenv("XDG_STATE_HOME", str(folder / "state"))
+            patch.setenv("COLUMNS", "200")
+            patch.setattr(sys, "argv", ["dify-host", *map(str, arguments)])
+            with pytest.raises(SystemExit) as ended:
+                command.load()()
+        assert not ended.value.code, printed.getvalue()
+        return printed.getvalue()
+
+    def run(*arguments: object) -> str:
         # Beside the loop, which hears the heartbeats of the other tests' processes meanwhile: without any for two minutes it ends them.
-        waiting = asyncio.to_thread(
-            subprocess.run,
-            list(map(str, command)),
-            cwd=folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        return runner.run(waiting)
+        return runner.run(asyncio.to_thread(run_here, *arguments))
 
     return run
 
 
 @pytest.fixture(scope="module")
-def package(run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def package(dify_host: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make the package, once for all who install it."""
-    packaged = run(
-        BIN / "dify-host", "package", TESTS.parent, "--output", tmp_path_factory.mktemp("package")
-    )
-    assert packaged.returncode == 0, packaged.stderr
-    return Path(packaged.stdout.split()[0])
+    told = dify_host("package", PLUGIN, "--output", tmp_path_factory.mktemp("package"))
+    return Path(told.split()[0])
 
 
 def test_the_package_has_all_pages(package: Path) -> None:
-    pages = {path.relative_to(TESTS.parent).as_posix() for path in TESTS.parent.glob("readme/*.md")}
+    pages = {path.relative_to(PLUGIN).as_posix() for path in PLUGIN.glob("readme/*.md")}
     with zipfile.ZipFile(package) as archive:
         assert {"README.md", "PRIVACY.md", *pages} <= set(archive.namelist())
 
 
-def test_the_package_keeps_the_rules_of_daemon_and_platform(run, package: Path) -> None:
-    checked = run(BIN / "dify-host", "check", "--quick", package)
-    assert checked.returncode == 0, checked.stdout
+def test_the_package_keeps_the_rules_of_daemon_and_platform(
+    dify_host: Callable[..., str], package: Path
+) -> None:
+    dify_host("check", "--quick", package)
 
 
 def test_the_package_is_installed_started_and_called(
@@ -74,7 +81,7 @@ def test_the_package_is_installed_started_and_called(
 
 
 @pytest.mark.long
-def test_the_package_passes_every_check_of_the_host(run, package: Path) -> None:
-    checked = run(BIN / "dify-host", "check", package)
-    assert checked.returncode == 0, checked.stdout
-    assert checked.stdout.count("; gpt5_function_calling, gpt5_react") == 2
+def test_the_package_passes_every_check_of_the_host(
+    dify_host: Callable[..., str], package: Path
+) -> None:
+    assert dify_host("check", package).count("; gpt5_function_calling, gpt5_react") == 2

@@ -19,7 +19,7 @@ MAX_DIGITS: Final = 19
 _PIECE: Final = re.compile(
     r'"(?:[^"\\]|\\.)*\\?(?:"|\Z)|[\[\]{}]|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?', re.DOTALL
 )
-_LONG_NUMBER: Final = re.compile(rf"\d{{{MAX_DIGITS + 1}}}")
+_LONG_NUMBER: Final = re.compile(rf"[0-9]{{{MAX_DIGITS + 1}}}")  # `\d` takes twice the time
 _MAX_NAME_CHARACTERS: Final = 100
 
 

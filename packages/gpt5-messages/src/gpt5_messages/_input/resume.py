@@ -14,6 +14,7 @@ import re
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from gpt5_messages._completion.marked_text import said_text
 
@@ -117,9 +118,16 @@ class ResumeTokens:
 
     def _token(self, point: ResumePoint, binding: bytes) -> str:
         head = f"resume:{point.response_id}/{point.shown_characters}/"
-        key = hashlib.scrypt(self._secret.encode(errors="surrogatepass"), salt=_SALT, **_SCRYPT)
-        code = hmac.digest(key, head.encode(errors="surrogatepass") + binding, "sha256")
+        code = hmac.digest(
+            _key(self._secret), head.encode(errors="surrogatepass") + binding, "sha256"
+        )
         return head + urlsafe_b64encode(code[:_CODE_BYTES]).rstrip(b"=").decode()
+
+
+# An answer is asked for every few seconds, and 50 ms each time would hold up all others.
+@lru_cache(maxsize=256)
+def _key(secret: str) -> bytes:
+    return hashlib.scrypt(secret.encode(errors="surrogatepass"), salt=_SALT, **_SCRYPT)
 
 
 def find_resume_token(messages: Iterable[object]) -> FoundToken | None:
