@@ -169,8 +169,8 @@ def chain(session: nox.Session) -> None:
 
     Our packages also go through the table of what may go wrong.
     """
-    sync(session, "--all-packages", "--all-extras")
-    session.install("openai", "pytest")  # with the first Pydantic AI speaks the Responses API
+    # With the first of the others Pydantic AI speaks the Responses API.
+    sync(session, "--all-packages", "--all-extras", also="openai pytest")
     paths = "checks checks/chain checks/compatible workbench/dify-plugin-host/tests/exchanges tools"
     session.run(
         *(*PYTEST, "--import-mode=importlib", "-o", f"pythonpath={paths}", "-W", "error"),
@@ -196,6 +196,7 @@ def docs(session: nox.Session) -> None:
 def release_tests(session: nox.Session) -> None:
     """Test the release itself, on a clone of the repository, and what documents say of installing, with the wheels of all packages."""
     session.install("packaging", "pip>=26.1", "pytest", "pyyaml")
+    cache.share_bytecode(Path(session.virtualenv.location))
     session.run(*PYTEST, "-o", "pythonpath=tools tools/release", "tools/release", *session.posargs)
 
 
@@ -308,8 +309,7 @@ def dify_backend(session: nox.Session) -> None:
 
     `-- --checkout DIFY` tries Dify's own client, too.
     """
-    sync(session, "--package", "dify-agent", "--all-extras")
-    session.install("pytest")
+    sync(session, "--package", "dify-agent", "--all-extras", also="pytest")
     paths = "pythonpath=checks/dify_backend checks/durability"
     session.run(
         *("pytest", "--import-mode=importlib", "-W", "error", "-o", paths, "checks/dify_backend"),
@@ -356,8 +356,7 @@ def compatible(session: nox.Session) -> None:
 
     All have environments of their own (2 GB); `-- --ollama PROGRAM --llama-converter PROGRAM` tries these, too.
     """
-    sync(session, "--all-packages", "--all-extras")
-    session.install("anyio", "pytest")
+    sync(session, "--all-packages", "--all-extras", also="anyio pytest")
     place = Path(session.create_tmp())
     for listed in sorted(Path("checks/compatible/environments").glob("*.txt")):
         # Of what stands in `NAME-alone` nothing that it depends on: that would be another 10 GB.
@@ -427,8 +426,7 @@ def kills(session: nox.Session) -> None:
     """
     if not session.posargs:
         _run_agent_server(session, "-m", "long", "-s", "tests/test_kills.py")
-    sync(session, "--all-packages", "--all-extras")
-    session.install("psutil", "pytest")
+    sync(session, "--all-packages", "--all-extras", also="psutil pytest")
     paths = "pythonpath=checks/durability servers/agent-server/tests servers/agent-endpoint/tests"
     session.run(
         *("pytest", "--import-mode=importlib", "-W", "error", "-o", paths, "-s"),
@@ -613,8 +611,7 @@ def bench(session: nox.Session) -> None:
 @nox.session(name="tool-search", default=False)
 def tool_search(session: nox.Session) -> None:
     """Measure how well a model finds a tool among many, on the data of the package bfcl-eval."""
-    sync(session, "--package", "gpt5-agent-driver")
-    session.install("--no-deps", "bfcl-eval")
+    sync(session, "--package", "gpt5-agent-driver", also="--no-deps bfcl-eval")
     session.run("python", "-m", "benchmarks.tool_search", env=_MODULES)
 
 
@@ -639,8 +636,7 @@ def harness(session: nox.Session) -> None:
 @nox.session
 def fuzz(session: nox.Session) -> None:
     """Try what holds for any input; `-- --minutes 120` goes on for that long, with other cases, and with all processes."""
-    sync(session, "--all-packages", "--all-extras")
-    session.install("hypothesis", "openai", "psutil", "pytest")
+    sync(session, "--all-packages", "--all-extras", also="hypothesis openai psutil pytest")
     session.run("python", "-m", "fuzz", *session.posargs, env=_MODULES)
 
 

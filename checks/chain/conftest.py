@@ -1,5 +1,6 @@
 """The peers of the chain: both kinds of plugins behind `dify-host serve`, and a scripted model behind the plugin."""
 
+import asyncio
 import json
 import os
 import shutil
@@ -15,6 +16,7 @@ import pytest
 import rig
 import yaml
 
+from dify_plugin_host import PluginProcess
 from runs import GIVEN, TENANT, prepare
 
 
@@ -89,6 +91,31 @@ def official_daemon(package_official):
     packages = [package_official(name) for name in OFFICIAL]
     with serve(MODEL_PLUGIN, STRATEGY_PLUGIN, *packages) as daemon:
         yield daemon
+
+
+@pytest.fixture(scope="session")
+def runner():
+    """Run what a plugin's process is asked, which belongs to one loop."""
+    with asyncio.Runner() as runner:
+        yield runner
+
+
+@contextmanager
+def running(runner, plugin):
+    """Run a plugin's process in a runner."""
+    process = PluginProcess(plugin)
+    runner.run(process.start())
+    try:
+        yield process
+    finally:
+        runner.run(process.stop())
+
+
+@pytest.fixture(scope="session")
+def model_process(runner):
+    """The model plugin's process, for those who need no more than that."""
+    with running(runner, MODEL_PLUGIN) as process:
+        yield process
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 With `--official` also our strategies with the official OpenAI plugin, and the official strategy with our model.
 """
 
-import asyncio
 import base64
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -188,12 +187,6 @@ class Agents:
         except PluginInvokeError as error:
             said += str(error)
         return said
-
-
-@pytest.fixture(scope="module")
-def runner():
-    with asyncio.Runner() as runner:
-        yield runner
 
 
 @pytest.fixture(scope="module")

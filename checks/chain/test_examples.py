@@ -1,6 +1,7 @@
 """The examples, each run as its reader would run it, against the simulator."""
 
 import base64
+import io
 import json
 import os
 import re
@@ -14,6 +15,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from itertools import pairwise
 from pathlib import Path
 from threading import Thread
+from unittest.mock import patch
 
 import httpx
 import pytest
@@ -48,27 +50,30 @@ HOSTED = [
 ]
 
 
-def run_example(name, server, text, *arguments, **variables):
-    environment = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": server.base_url} | variables
-    environment["SSL_CERT_DIR"] = os.environ["SSL_CERT_DIR"]
-    done = subprocess.run(
-        [sys.executable, str(EXAMPLES / name), *arguments],
-        input=text,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=True,
-    )
-    assert not done.stderr
-    return done.stdout
-
-
-def test_the_console_agent_uses_its_tools_and_keeps_its_reasoning(simulator, tmp_path, monkeypatch):
+@pytest.fixture
+def run_example(simulator, tmp_path, monkeypatch, capsys):
+    """Give out a function that runs an example in a folder of its own as `python NAME ARGUMENTS` does, and returns what it has told."""
     monkeypatch.chdir(tmp_path)
+
+    def run(name, text, *arguments, **variables):
+        own = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": simulator.base_url} | variables
+        environment = {name: value for name, value in own.items() if value is not None}
+        environment["SSL_CERT_DIR"] = os.environ["SSL_CERT_DIR"]
+        program = str(EXAMPLES / name)
+        monkeypatch.setattr(sys, "argv", [program, *arguments])
+        monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+        with patch.dict(os.environ, environment, clear=True):
+            runpy.run_path(program, run_name="__main__")
+        told = capsys.readouterr()
+        assert not told.err
+        return told.out
+
+    return run
+
+
+def test_the_console_agent_uses_its_tools_and_keeps_its_reasoning(run_example, simulator, tmp_path):
     told = run_example(
         "console_agent.py",
-        simulator,
         "What does the clock say, date and time, in UTC? And power: base 2, exponent 10.\n"
         "Again, power: base 3, exponent 4.\n\n",
     )
@@ -86,14 +91,12 @@ def test_the_console_agent_uses_its_tools_and_keeps_its_reasoning(simulator, tmp
 
 
 @pytest.mark.parametrize("name", ["console_agent.py", "async_console_agent.py"])
-def test_a_console_agent_logs_its_runs_and_ends_with_what_is_typed(name, simulator, tmp_path):
+def test_a_console_agent_logs_its_runs_and_ends_with_what_is_typed(name, run_example, tmp_path):
     folder = tmp_path / "runs"
     key = "unguessable-key"
     is_async = name == "async_console_agent.py"
     first = "Please wait for 0.01 seconds." if is_async else "Hello."
-    told = run_example(
-        name, simulator, f"{first}\nIt is {key}.", OPENAI_API_KEY=key, RUN_LOG=str(folder)
-    )
+    told = run_example(name, f"{first}\nIt is {key}.", OPENAI_API_KEY=key, RUN_LOG=str(folder))
     assert told
     assert ("- wait: done" in told) == is_async
     runs = list_runs(folder)
@@ -104,21 +107,21 @@ def test_a_console_agent_logs_its_runs_and_ends_with_what_is_typed(name, simulat
     assert not any(key in run.path.read_text("utf-8") for run in runs)
 
 
-def test_a_batch_answers_every_question(simulator, tmp_path):
+def test_a_batch_answers_every_question(run_example, tmp_path):
     questions = tmp_path / "questions.txt"
     questions.write_text("One?\nTwo?\nThree?\n", encoding="utf-8")
-    told = run_example("batch.py", simulator, "", str(questions))
+    told = run_example("batch.py", "", str(questions))
     lines = [json.loads(line) for line in told.splitlines()]
     assert sorted(line["question"] for line in lines) == ["One?", "Three?", "Two?"]
     assert all(line["answer"] and line["tokens"] for line in lines)
 
 
-def test_a_picture_and_a_document_are_sent_as_they_are(simulator, tmp_path):
+def test_a_picture_and_a_document_are_sent_as_they_are(run_example, simulator, tmp_path):
     encoded = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
     (tmp_path / "chart.png").write_bytes(base64.b64decode(encoded))
     (tmp_path / "report.pdf").write_bytes(b"%PDF-1.7")
     paths = [str(tmp_path / name) for name in ("chart.png", "report.pdf")]
-    assert run_example("picture.py", simulator, "", "What is this?", *paths).strip()
+    assert run_example("picture.py", "", "What is this?", *paths).strip()
     [message] = simulator.requests[0].body["input"]
     question, picture, document = message["content"]
     assert question == {"type": "input_text", "text": "What is this?"}
@@ -242,9 +245,9 @@ def test_the_recipes_run_from_the_first_to_the_last(monkeypatch, capsys):
     assert [request.body["model"] for request in simulator.requests].count("support") == 1
 
 
-def test_a_team_shares_one_budget(simulator):
+def test_a_team_shares_one_budget(run_example, simulator):
     asked = 'Ask the reckoner, task "power: base 2, exponent 10"'
-    told = run_example("team.py", simulator, "", asked)
+    told = run_example("team.py", "", asked)
     assert 'reckoner calls power with {"base":2,"exponent":10}' in told
     assert "- power: 1024" in told
     [own, whole] = [int(number) for number in re.findall(r"(\d+) tokens", told)]
@@ -252,30 +255,17 @@ def test_a_team_shares_one_budget(simulator):
     assert own < whole
 
 
-APPROVAL_AGENT = [sys.executable, str(EXAMPLES / "approval_agent.py")]
+APPROVAL_KEY = {"APPROVAL_KEY": "a key of thirty-two random bytes"}
 
 
-def approval_settings(simulator, folder):
-    environment = {
-        "OPENAI_API_KEY": "k",
-        "OPENAI_BASE_URL": simulator.base_url,
-        "APPROVAL_KEY": "a key of thirty-two random bytes",
-    }
-    return {"env": environment, "cwd": folder, "text": True, "stdout": subprocess.PIPE}
-
-
-def test_the_agent_that_asks_says_why_it_does_not_start_or_answer(simulator, tmp_path):
-    told = {}
-    for name in ("OPENAI_API_KEY", "APPROVAL_KEY", "refused"):
-        how = approval_settings(simulator, tmp_path) | {"stderr": subprocess.STDOUT}
-        how["env"] = {one: value for one, value in how["env"].items() if one != name}
-        if name == "refused":
-            how["env"]["OPENAI_BASE_URL"] += "/nowhere"
-        told[name] = subprocess.run([*APPROVAL_AGENT, "Hello"], check=False, **how).stdout
-    assert [text.count("\n") for text in told.values()] == [1, 1, 1]
-    assert "OPENAI_API_KEY" in told["OPENAI_API_KEY"]
-    assert "APPROVAL_KEY" in told["APPROVAL_KEY"]
-    assert "The model call of round 1 failed" in told["refused"]
+def test_the_agent_that_asks_says_why_it_does_not_start_or_answer(run_example, simulator):
+    for name in ("OPENAI_API_KEY", "APPROVAL_KEY"):
+        with pytest.raises(SystemExit, match=f"^Not started.*{name}.*$"):
+            run_example("approval_agent.py", "", "Hello", **APPROVAL_KEY | {name: None})
+    nowhere = {"OPENAI_BASE_URL": f"{simulator.base_url}/nowhere"}
+    told = run_example("approval_agent.py", "", "Hello", **APPROVAL_KEY, **nowhere)
+    assert "The model call of round 1 failed" in told
+    assert told.count("\n") == 1
 
 
 @pytest.fixture(scope="module")
@@ -284,9 +274,12 @@ def asked(tmp_path_factory):
     folder = tmp_path_factory.mktemp("asked")
     with ResponsesSimulator() as simulator:
         asking = subprocess.Popen(
-            [*APPROVAL_AGENT, "Send money: recipient Ann, euros 5"],
+            [sys.executable, EXAMPLES / "approval_agent.py", "Send money: recipient Ann, euros 5"],
+            env={"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": simulator.base_url, **APPROVAL_KEY},
+            cwd=folder,
+            text=True,
             stdin=subprocess.PIPE,
-            **approval_settings(simulator, folder),
+            stdout=subprocess.PIPE,
         )
         told = _read(asking)
         asking.kill()
@@ -300,15 +293,14 @@ def asked(tmp_path_factory):
 
 @pytest.mark.parametrize(("said", "is_paid"), [("yes", True), ("Not Ann.", False)])
 def test_an_agent_that_was_killed_while_it_asked_goes_on_where_it_was(
-    said, is_paid, asked, simulator, tmp_path
+    said, is_paid, asked, run_example, simulator, tmp_path
 ):
     folder, first = asked
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
 
-    settings = approval_settings(simulator, tmp_path)
-    done = subprocess.run(APPROVAL_AGENT, input=f"{said}\n", timeout=300, check=True, **settings)
+    told = run_example("approval_agent.py", f"{said}\n", **APPROVAL_KEY)
 
-    assert ("[sending" in done.stdout) == is_paid
+    assert ("[sending" in told) == is_paid
     [second] = [request.body["input"] for request in simulator.requests]
     assert second[: len(first)] == first
     assert ("They said: Not Ann." in json.dumps(second)) == (not is_paid)
@@ -316,13 +308,9 @@ def test_an_agent_that_was_killed_while_it_asked_goes_on_where_it_was(
         assert database.execute("SELECT waiting FROM sessions").fetchall() == [(None,)]
 
 
-def test_a_support_agent_asks_about_large_refunds_and_writes_a_ticket(
-    simulator, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    key = {"APPROVAL_KEY": "a key of thirty-two random bytes"}
+def test_a_support_agent_asks_about_large_refunds_and_writes_a_ticket(run_example):
     typed = 'Find order: number "A1".\nRefund: number "A1", euros 20.\nRefund: number "A1", euros 60.\nyes\n'
-    told = run_example("support_agent.py", simulator, typed, **key)
+    told = run_example("support_agent.py", typed, **APPROVAL_KEY)
     assert "order A1: 80.0 euros" in told
     assert "refunded 20.0 euros" in told
     assert told.count("(yes, or why not)") == 1
@@ -347,12 +335,14 @@ server.run("stdio")
 """
 
 
-def test_an_agent_with_an_mcp_server_asks_about_one_tool_and_writes_a_note(simulator, tmp_path):
+def test_an_agent_with_an_mcp_server_asks_about_one_tool_and_writes_a_note(
+    run_example, simulator, tmp_path
+):
     program = tmp_path / "server.py"
     program.write_text(MCP_SERVER, encoding="utf-8")
     command = shlex.join([sys.executable, str(program)])
     asked = 'Get current: timezone "Bern". And convert: hour 12.'
-    told = run_example("mcp_agent.py", simulator, "yes\n", asked, MCP_SERVER=command)
+    told = run_example("mcp_agent.py", "yes\n", asked, MCP_SERVER=command)
     assert told.count("(yes or no)") == 1
     assert "time_convert_time {" in told
     inputs = [json.dumps(request.body["input"]) for request in simulator.requests]

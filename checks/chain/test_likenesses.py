@@ -1,12 +1,12 @@
 """Two turns with a tool, a picture and a thought, by the client, by an agent and by the plugin, before each server that the simulator can be like."""
 
 import json
+from functools import partial
 
 import pytest
 
-from dify_plugin_host import PluginProcess
 from gpt5_simulator import LIKENESSES
-from talks import PLUGIN, SAID, talk_by_agent, talk_by_client, talk_with
+from talks import SAID, talk_by_agent, talk_by_client, talk_with
 from upstream import MODEL, THOUGHT, serve_responses
 
 
@@ -50,11 +50,5 @@ async def test_the_client_and_an_agent_talk_to_every_server(talk, hold):
     assert await hold(talk) == expected()
 
 
-@pytest.mark.anyio
-async def test_the_plugin_talks_to_every_server(hold):
-    async with PluginProcess(PLUGIN) as process:
-
-        async def talk(*where):
-            return await talk_with(process, *where)
-
-        assert await hold(talk) == expected()
+def test_the_plugin_talks_to_every_server(hold, runner, model_process):
+    assert runner.run(hold(partial(talk_with, model_process))) == expected()

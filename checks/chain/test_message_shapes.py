@@ -1,12 +1,11 @@
 """Thirty shapes of messages: through gpt5-messages alone, through the model plugin's process, and, with `--official`, through the official one."""
 
-import asyncio
 from contextlib import aclosing
 
 import pytest
 
-from conftest import MODEL_PLUGIN
-from dify_plugin_host import PluginInvokeError, PluginProcess
+from conftest import running
+from dify_plugin_host import PluginInvokeError
 from dify_plugin_host.installation import installed
 from gpt5_messages import build_input
 from gpt5_simulator import ResponsesSimulator
@@ -24,13 +23,8 @@ each_shape = pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.na
 class Caller:
     """A caller of one running model plugin."""
 
-    def __init__(self, runner, folder, provider):
-        self._runner, self._provider = runner, provider
-        self._process = PluginProcess(folder)
-        runner.run(self._process.start())
-
-    def stop(self):
-        self._runner.run(self._process.stop())
+    def __init__(self, runner, process, provider):
+        self._runner, self._process, self._provider = runner, process, provider
 
     def ask(self, server, messages):
         """Return the input that arrives at the server, and the answer; or what the plugin said instead."""
@@ -60,17 +54,9 @@ class Caller:
         return server.requests[before:][-1].body["input"], text
 
 
-@pytest.fixture(scope="module")
-def runner():
-    with asyncio.Runner() as runner:
-        yield runner
-
-
-@pytest.fixture(scope="module")
-def caller(runner):
-    caller = Caller(runner, MODEL_PLUGIN, "openai_gpt5_responses")
-    yield caller
-    caller.stop()
+@pytest.fixture
+def caller(runner, model_process):
+    return Caller(runner, model_process, "openai_gpt5_responses")
 
 
 @pytest.fixture(scope="module")
@@ -115,14 +101,12 @@ OFFICIAL_DIFFERS = {
 
 
 def test_what_the_official_plugin_does_otherwise_is_known(package_official, runner, simulator):
-    official = Caller(runner, installed(package_official("models/openai")), "openai")
-    try:
-        found = {}
+    found = {}
+    with running(runner, installed(package_official("models/openai"))) as process:
+        official = Caller(runner, process, "openai")
         for shape in SHAPES:
             items, answer = official.ask(simulator, shape.messages)
             told = [answer[:200]] if items is None else differences(shape, items)
             if told:
                 found[shape.name] = told
-    finally:
-        official.stop()
     assert set(found) == OFFICIAL_DIFFERS

@@ -23,29 +23,32 @@ def read_author(root: Path = ROOT) -> str:
 
 def find_others(root: Path, pages: Iterable[Path]) -> Iterator[str]:
     """Iterate over the places that name another author: page, line and name of each."""
-    author = read_author(root)
+    author, plugins = read_author(root), _list_plugins(root)
     for page in pages:
         text = (root / page).read_text(encoding="utf-8")
-        for named in _iter_named(root, page, text):
+        for named in _iter_named(plugins, page, text):
             if named[1] != author:
                 yield f"{page}:{text.count('\n', 0, named.start()) + 1}: {named[1]}"
 
 
 def write_author(root: Path, pages: Iterable[Path]) -> None:
     """Name the table's author wherever another one is named."""
-    author = read_author(root)
+    author, plugins = read_author(root), _list_plugins(root)
     for page in pages:
         text = (root / page).read_text(encoding="utf-8")
         written = text
-        for named in reversed(list(_iter_named(root, page, text))):
+        for named in reversed(list(_iter_named(plugins, page, text))):
             written = written[: named.start(1)] + author + written[named.end(1) :]
         if written != text:
             (root / page).write_text(written, encoding="utf-8")
 
 
-def _iter_named(root: Path, page: Path, text: str) -> Iterator[re.Match[str]]:
+def _list_plugins(root: Path) -> list[str]:
+    return [path.parent.name for path in sorted(root.glob("plugins/*/manifest.yaml"))]
+
+
+def _iter_named(plugins: list[str], page: Path, text: str) -> Iterator[re.Match[str]]:
     """Iterate over where a page names an author of ours: in a plugin's id, a declaration, a project."""
-    plugins = [path.parent.name for path in sorted(root.glob("plugins/*/manifest.yaml"))]
     name = r"([a-z0-9_-]+)"
     if any(f"/{plugin}" in text for plugin in plugins):  # few do, and the pattern is slow
         pattern = rf"(?<![\w./-]){name}/(?:{'|'.join(plugins)})\b"

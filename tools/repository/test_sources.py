@@ -14,6 +14,7 @@ from tracked import ROOT, list_files
 _SOURCE = re.compile(
     r"^[ \t]*Source:(.*?)(?=^[ \t]*$|^[ \t]*[A-Z]\w+:[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
 )
+_IN_COMMENT = re.compile(r"#.*Source:")  # as in few modules, and to take one apart takes long
 _PAGE = re.compile(r"docs/[\w./-]+\.md")
 _NUMBERS = re.compile(r"(?:(?:,? and|,| to)?\s+[A-Z]\d+)+")
 _RANGE = re.compile(r"([A-Z])(\d+)(?:\s+to\s+[A-Z](\d+))?")
@@ -80,7 +81,8 @@ def _iter_numbers(text: str) -> Iterator[str]:
 
 def find_sources(code: str) -> Iterator[tuple[int, str]]:
     """Iterate over the sources in the docstrings and comments of a module, each with the line that it begins in."""
-    for line, text in [*_iter_strings(code), *_iter_comments(code)]:
+    comments = _iter_comments(code) if _IN_COMMENT.search(code) else ()
+    for line, text in [*_iter_strings(code), *comments]:
         for match in _SOURCE.finditer(text):
             # The match may begin with the line breaks before it.
             before = text.count("\n", 0, match.start(1))
