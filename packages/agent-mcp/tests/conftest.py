@@ -14,6 +14,7 @@ from agent_tooling import Tool, ToolOutput
 
 HERE = Path(__file__).parent
 # The tests speak plain HTTP. To read the machine's certificates costs a client more than its request.
+os.environ.pop("SSL_CERT_FILE", None)
 os.environ["SSL_CERT_DIR"] = str(HERE)
 PLAIN = [sys.executable, str(HERE / "plain_server.py")]
 
