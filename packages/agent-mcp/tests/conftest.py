@@ -1,4 +1,5 @@
 import asyncio
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -7,11 +8,14 @@ from typing import Any
 
 import pytest
 
-from agent_mcp import McpServers, StdioServer
+from agent_mcp import McpServers, Progress, StdioServer
 from agent_tooling import Tool, ToolOutput
 
 
 HERE = Path(__file__).parent
+# The tests speak plain HTTP. To read the machine's certificates costs a client more than its request.
+os.environ.pop("SSL_CERT_FILE", None)
+os.environ["SSL_CERT_DIR"] = str(HERE)
 PLAIN = [sys.executable, str(HERE / "plain_server.py")]
 
 
@@ -39,7 +43,18 @@ def until(holds: Callable[[], bool]) -> None:
 
 
 @pytest.fixture(scope="session")
-def plain() -> Iterator[McpServers]:
-    """A server as people write them."""
-    with McpServers(StdioServer("plain", PLAIN)) as servers:
+def heard() -> list[Progress]:
+    """What `plain` has told of progress."""
+    return []
+
+
+@pytest.fixture(scope="session")
+def plain(heard: list[Progress]) -> Iterator[McpServers]:
+    """A server as people write them, with a hearer that fails."""
+
+    def hear(progress: Progress) -> None:
+        heard.append(progress)
+        raise RuntimeError("a bug of the hearer's")
+
+    with McpServers(StdioServer("plain", PLAIN), on_progress=hear) as servers:
         yield servers

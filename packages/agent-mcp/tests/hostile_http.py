@@ -49,7 +49,7 @@ class Handler(BaseHTTPRequestHandler):
             case "tools/list":
                 schemas = {"t": {"type": "object"}}
                 if "values" in self.server.how:
-                    schemas["many"] = {"enum": [[]] * 300_000}
+                    schemas["many"] = {"enum": [[]] * 200_000}
                 result = {"tools": [{"name": n, "inputSchema": one} for n, one in schemas.items()]}
             case "tools/call":
                 self.server.calls += 1
@@ -86,13 +86,13 @@ class Handler(BaseHTTPRequestHandler):
             case "large":
                 self.answer(200, "application/json", b"x" * 20_000_000)
             case "values":
-                self.json(result | {"x": [[]] * 300_000})
+                self.json(result | {"x": [[]] * 200_000})
             case "streamed-values":
                 first = {
                     "method": "notifications/message",
                     "params": {"level": "info", "data": "x"},
                 }
-                self.stream(first, result | {"x": [[]] * 300_000})
+                self.stream(first, result | {"x": [[]] * 200_000})
             case "streamed":
                 self.stream(result)
             case "secret":

@@ -2,35 +2,38 @@
 
 import json
 import os
-import pathlib
 import signal
-import subprocess
 import sys
 import time
-from typing import Any
 
 
-OBJECT: dict[str, Any] = {"type": "object"}
+OBJECT: dict[str, object] = {"type": "object"}
 
 
-def send(message: dict[str, Any]) -> None:
+def path(text: str):
+    import pathlib  # noqa: PLC0415 - slow to load, and needed by few of the many processes
+
+    return pathlib.Path(text)
+
+
+def send(message: dict[str, object]) -> None:
     sys.stdout.write(json.dumps({"jsonrpc": "2.0"} | message) + "\n")
     sys.stdout.flush()
 
 
-def tool(name: str, schema: dict[str, Any] = OBJECT, **members: Any) -> dict[str, Any]:
+def tool(name: str, schema: dict[str, object] = OBJECT, **members: object) -> dict[str, object]:
     return {"name": name, "inputSchema": schema} | members
 
 
-def nested(levels: int) -> dict[str, Any]:
-    schema: dict[str, Any] = {}
+def nested(levels: int) -> dict[str, object]:
+    schema: dict[str, object] = {}
     for _ in range(levels):
         schema = {"properties": {"a": schema}}
     return schema | OBJECT
 
 
-def doubled(levels: int) -> dict[str, Any]:
-    parts: dict[str, Any] = {
+def doubled(levels: int) -> dict[str, object]:
+    parts: dict[str, object] = {
         f"L{level}": {"anyOf": [{"$ref": f"#/$defs/L{level + 1}"}] * 2} for level in range(levels)
     }
     parts[f"L{levels}"] = {"type": "string"}
@@ -52,10 +55,10 @@ WILD = {
 }
 
 
-MODERN: dict[str, Any] = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+MODERN: dict[str, object] = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 
 
-def list_tools(how: str, cursor: str | None) -> dict[str, Any]:  # noqa: C901, PLR0911 - as many ways
+def list_tools(how: str, cursor: str | None) -> dict[str, object]:  # noqa: C901, PLR0911 - as many ways
     match how:
         case "many-tools":
             return {"tools": [tool(f"t{number}") for number in range(1_001)]}
@@ -98,7 +101,7 @@ def list_tools(how: str, cursor: str | None) -> dict[str, Any]:  # noqa: C901, P
         case "no-list":
             return {"tools": 3}
         case "odd":
-            properties: dict[str, Any] = {"a": {"type": "string"}, "b": 3}
+            properties: dict[str, object] = {"a": {"type": "string"}, "b": 3}
             return {
                 "tools": [
                     3,
@@ -129,10 +132,10 @@ def list_tools(how: str, cursor: str | None) -> dict[str, Any]:  # noqa: C901, P
             return {"tools": [tool("t")]}
 
 
-def call(how: str, number: object, *more: str) -> dict[str, Any] | None:  # noqa: C901, PLR0911, PLR0912, PLR0915 - as many ways
-    text: dict[str, Any] = {"type": "text", "text": "done"}
+def call(how: str, number: object, *more: str) -> dict[str, object] | None:  # noqa: C901, PLR0911, PLR0912, PLR0915 - as many ways
+    text: dict[str, object] = {"type": "text", "text": "done"}
     match how:
-        case "end-once" if not (ended := pathlib.Path(more[0])).exists():
+        case "end-once" if not (ended := path(more[0])).exists():
             ended.touch()
             os._exit(3)
         case "end-once":
@@ -153,14 +156,14 @@ def call(how: str, number: object, *more: str) -> dict[str, Any] | None:  # noqa
             sys.stderr.write("x" * 6_000_000)
         case "hang":
             for note in more:
-                pathlib.Path(note).touch()
+                path(note).touch()
             while True:
                 time.sleep(1)
         case "large":
             return {"content": [{"type": "text", "text": "x" * 1_000_000}]}
         case "kinds":
             data = {"mimeType": "audio/wav", "data": "AAAA"}
-            resource: dict[str, Any] = {"uri": "file:///folder/a.pdf", "blob": "AAAA"}
+            resource: dict[str, object] = {"uri": "file:///folder/a.pdf", "blob": "AAAA"}
             return {
                 "content": [
                     text,
@@ -236,8 +239,10 @@ def main(how: str, *more: str) -> None:  # noqa: C901, PLR0912 - as many ways
             time.sleep(600)
         case "stubborn":
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            import subprocess  # noqa: PLC0415 - as above
+
             child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-            with pathlib.Path(more[0]).open("w", encoding="utf-8") as file:
+            with path(more[0]).open("w", encoding="utf-8") as file:
                 file.write(f"{os.getpid()} {child.pid}")
         case _:
             pass

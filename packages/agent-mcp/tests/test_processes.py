@@ -7,10 +7,8 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 from operator import le
 from typing import Any
@@ -19,9 +17,8 @@ import anyio
 import psutil
 import pytest
 
-from agent_driver import Agent
 from agent_mcp import McpError, McpServers, StdioServer
-from conftest import PLAIN, call, find, hostile, until
+from conftest import call, find, hostile, until
 
 
 _OWN = {"LC_CTYPE"}  # which Python sets itself where the locale is C
@@ -189,30 +186,6 @@ def test_a_call_that_goes_on_at_the_end_fails(tmp_path):
         until(note.exists)
     thread.join()
     assert "ended" in str(outputs[0].cause)
-
-
-def test_a_call_that_takes_too_long_is_cancelled_at_the_server(tmp_path):
-    note = tmp_path / "note"
-    asked = {
-        "call_id": "c1",
-        "name": "plain_wait",
-        "arguments": f'{{"seconds": 60, "note": "{note}"}}',
-    }
-    with McpServers(StdioServer("plain", PLAIN, timeout=0.3)) as servers:
-        agent = Agent(
-            lambda call: call.messages[-1].content if call.round > 1 else {"tool_calls": [asked]},
-            servers.tools,
-        )
-
-        def has_begun(run: Callable[[Agent, str], Any]) -> bool:
-            assert "plain_wait" in run(agent, "?").value
-            # A server that stood still that long hears of the call and of its end at once, and does not begin; and it answers others too late.
-            return note.exists() and call(servers, "plain_add", a=1, b=2).content == "3"
-
-        for run in (Agent.run, lambda agent, text: asyncio.run(agent.arun(text))):
-            until(partial(has_begun, run))
-            until(lambda: note.read_text() == "cancelled")
-            note.unlink()
 
 
 def find_callers(thread: int) -> list[str]:

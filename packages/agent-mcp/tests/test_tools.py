@@ -3,12 +3,16 @@
 import asyncio
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import pytest
 
 from agent_driver import Agent, CallModel
-from agent_mcp import McpError, McpServers, Progress, StdioServer
-from conftest import PLAIN, call, find, hostile
+from agent_mcp import McpError, McpServers, StdioServer
+from conftest import call, find, hostile, until
 
 
 def test_a_servers_tools_have_its_name_in_front_and_its_descriptions(plain):
@@ -71,15 +75,9 @@ def test_a_failure_is_told_with_the_servers_words(plain):
         assert call(servers, "bad_t").error == "the tool has failed"
 
 
-def test_progress_is_told_and_disturbs_no_call():
-    heard: list[Progress] = []
-
-    def hear(progress: Progress) -> None:
-        heard.append(progress)
-        raise RuntimeError("a bug of the hearer's")
-
-    with McpServers(StdioServer("plain", PLAIN, timeout=60), on_progress=hear) as servers:
-        assert call(servers, "plain_count").content == "three"
+def test_progress_is_told_and_disturbs_no_call(plain, heard):
+    heard.clear()
+    assert call(plain, "plain_count").content == "three"
 
     assert [(one.progress, one.total, one.message) for one in heard] == [
         (1, 3, "at 1"),
@@ -87,6 +85,26 @@ def test_progress_is_told_and_disturbs_no_call():
         (3, 3, "at 3"),
     ]
     assert {(one.server, one.tool) for one in heard} == {("plain", "count")}
+
+
+def test_a_call_that_takes_too_long_is_cancelled_at_the_server(plain, tmp_path):
+    note = tmp_path / "note"
+    arguments = f'{{"seconds": 60, "note": "{note}"}}'
+    asked = {"call_id": "c1", "name": "plain_wait", "arguments": arguments}
+    agent = Agent(
+        lambda call: call.messages[-1].content if call.round > 1 else {"tool_calls": [asked]},
+        [replace(find(plain, "plain_wait"), timeout=0.3)],
+    )
+
+    def has_begun(run: Callable[[Agent, str], Any]) -> bool:
+        assert "plain_wait" in run(agent, "?").value
+        # A server that stood still that long hears of the call and of its end at once, and does not begin; of what comes later it hears after them.
+        return call(plain, "plain_add", a=1, b=2).content == "3" and note.exists()
+
+    for run in (Agent.run, lambda agent, text: asyncio.run(agent.arun(text))):
+        until(partial(has_begun, run))
+        until(lambda: note.read_text() == "cancelled")
+        note.unlink()
 
 
 def test_only_some_tools_are_taken():

@@ -15,7 +15,8 @@ import socket
 import sys
 import threading
 
-import PIL.PngImagePlugin  # noqa: F401 - what takes so long to load
+import anyio._backends._asyncio  # noqa: F401 - what takes so long to load
+import PIL.PngImagePlugin  # noqa: F401 - likewise
 import rich.console  # noqa: F401 - likewise
 import typer.rich_utils  # noqa: F401 - likewise, once it refuses something
 

@@ -1,3 +1,4 @@
+import os
 import tempfile
 from pathlib import Path
 
@@ -9,6 +10,9 @@ from agent_server._store.servers import LeaseWatch  # noqa: PLC2701 - nobody els
 from processes import ServerProcess
 
 
+# The tests speak plain HTTP. To read the machine's certificates costs a client more than its request.
+os.environ.pop("SSL_CERT_FILE", None)
+os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
 # A busy machine must not fail a law that holds.
 PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 # Fixed examples, so that coverage does not depend on chance; `long` tries new ones.

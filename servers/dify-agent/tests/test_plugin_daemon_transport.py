@@ -411,7 +411,7 @@ def open_stream(client, url):
 async def test_a_frame_arrives_before_the_reply_ends_and_leaving_closes_the_connection():
     async with (
         endless_daemon() as daemon,
-        httpx.AsyncClient(trust_env=False) as client,
+        httpx.AsyncClient(trust_env=False, verify=False) as client,
     ):
         async with contextlib.aclosing(open_stream(client, daemon.url)) as frames:
             assert await anext(frames) == "first"
@@ -425,7 +425,7 @@ async def test_cancelling_the_reader_closes_the_connection():
 
     async with (
         endless_daemon() as daemon,
-        httpx.AsyncClient(trust_env=False) as client,
+        httpx.AsyncClient(trust_env=False, verify=False) as client,
     ):
         is_reading = asyncio.Event()
         task = asyncio.create_task(read_all(client, daemon.url, is_reading))

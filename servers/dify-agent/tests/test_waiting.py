@@ -301,7 +301,7 @@ async def test_a_runner_without_a_server_gives_back_what_a_run_waits_for(daemon,
     providers = create_default_layer_providers(
         plugin_daemon_url=daemon.url, plugin_daemon_api_key="k"
     )
-    async with httpx.AsyncClient(timeout=300, trust_env=False) as http_client:
+    async with httpx.AsyncClient(timeout=300, trust_env=False, verify=False) as http_client:
         runner = AgentRunRunner(
             http_client=http_client, event_sink=sink, layer_providers=[*providers, *PROVIDERS]
         )

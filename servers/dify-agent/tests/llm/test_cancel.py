@@ -13,7 +13,7 @@ QUESTION = [ModelRequest.user_text_prompt("hi")], None, ModelRequestParameters()
 
 @pytest.fixture
 async def model(daemon, slow_daemon):
-    async with httpx.AsyncClient(trust_env=False) as http_client:
+    async with httpx.AsyncClient(trust_env=False, verify=False) as http_client:
         yield daemon.model(
             daemon.provider(plugin_daemon_url=slow_daemon.url, http_client=http_client)
         )

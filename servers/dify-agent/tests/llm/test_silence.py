@@ -47,7 +47,8 @@ async def _steady_clock():
 @pytest.fixture
 async def build_model(daemon, slow_daemon, _steady_clock):
     # The client's own timeout for reading is short: it must not count.
-    async with httpx.AsyncClient(timeout=httpx.Timeout(5, read=0.01)) as http_client:
+    timeout = httpx.Timeout(5, read=0.01)
+    async with httpx.AsyncClient(timeout=timeout, verify=False) as http_client:
 
         def build(**seconds):
             limits = {"model_seconds": LONG, "keep_alive_seconds": LONG, **seconds}
