@@ -16,6 +16,7 @@ from gpt5_simulator import ResponsesSimulator
 RECORDINGS = Path(__file__).parent / "recordings"
 
 # The tests speak plain HTTP. To read the machine's certificates costs a client more than its request.
+os.environ.pop("SSL_CERT_FILE", None)
 os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
 # Nor may a busy machine need more time than a client leaves it, which would be five seconds.
 PATIENCE = inspect.signature(httpx.get).parameters["timeout"].default
