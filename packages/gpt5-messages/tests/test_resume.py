@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpt5_messages import (
@@ -139,7 +139,6 @@ def test_a_token_can_stand_alone() -> None:
     assert TOKENS.read(TOKENS.write(POINT, ASKED)) is None
 
 
-@settings(max_examples=6)  # each try derives a key, which is slow on purpose
 @given(st.data())
 def test_a_token_that_was_changed_is_none(data: st.DataObject) -> None:
     token = TOKENS.write(POINT)

@@ -14,6 +14,7 @@ import re
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from gpt5_messages._completion.marked_text import said_text
 
@@ -84,6 +85,10 @@ class ResumeTokens:
     def __init__(self, secret: str) -> None:
         self._secret = secret
 
+    @cached_property
+    def _key(self) -> bytes:
+        return hashlib.scrypt(self._secret.encode(errors="surrogatepass"), salt=_SALT, **_SCRYPT)
+
     def write(self, point: ResumePoint, messages: Iterable[object] = ()) -> str:
         """Return the token for a point of an answer to a conversation.
 
@@ -117,8 +122,7 @@ class ResumeTokens:
 
     def _token(self, point: ResumePoint, binding: bytes) -> str:
         head = f"resume:{point.response_id}/{point.shown_characters}/"
-        key = hashlib.scrypt(self._secret.encode(errors="surrogatepass"), salt=_SALT, **_SCRYPT)
-        code = hmac.digest(key, head.encode(errors="surrogatepass") + binding, "sha256")
+        code = hmac.digest(self._key, head.encode(errors="surrogatepass") + binding, "sha256")
         return head + urlsafe_b64encode(code[:_CODE_BYTES]).rstrip(b"=").decode()
 
 
