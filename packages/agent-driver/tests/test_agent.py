@@ -1,6 +1,8 @@
 """An agent that is declared once, and the results of its runs."""
 
 import asyncio
+import os
+import runpy
 import subprocess
 import sys
 import threading
@@ -520,8 +522,9 @@ def test_agents_of_one_fingerprint_go_on_with_each_others_runs(first, second, is
         assert is_same is not bool(refused)
 
 
-def test_a_fingerprint_is_the_same_in_every_process():
-    program = (
+def test_a_fingerprint_is_the_same_in_every_process(tmp_path, capsys):
+    program = tmp_path / "program.py"
+    program.write_text(
         "from agent_driver import Agent, agent_tool\n"
         "def look(a: int, b: str = '') -> str:\n    'Look.'\n    return ''\n"
         "inner = Agent(print, [look], allowed_tools={'look'})\n"
@@ -529,16 +532,16 @@ def test_a_fingerprint_is_the_same_in_every_process():
         "agent = Agent(print, [look, agent_tool('find', 'Finds.', inner)], approval_rules=rules)\n"
         "print(agent.fingerprint)"
     )
-    told = {
-        subprocess.run(
-            [sys.executable, "-c", program],
-            env={"PYTHONHASHSEED": seed},
-            capture_output=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    }
-    assert len(told) == 1
+    runpy.run_path(str(program))
+    seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
+    elsewhere = subprocess.run(
+        [sys.executable, program],
+        env={"PYTHONHASHSEED": seed},
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    assert elsewhere.stdout == capsys.readouterr().out
 
 
 def test_an_agent_says_what_it_was_declared_with():

@@ -1,7 +1,9 @@
 """Calls of agents that a person has to approve: what is asked, and how all of them go on."""
 
+import io
 import json
 import random
+import runpy
 import subprocess
 import sys
 from decimal import Decimal
@@ -320,15 +322,16 @@ else:
 """
 
 
-def test_another_process_goes_on():
-    def start(text):
-        command = [sys.executable, "-c", PROGRAM]
-        return subprocess.run(
-            command, input=text, capture_output=True, text=True, check=True
-        ).stdout
+def test_another_process_goes_on(tmp_path, capsys, monkeypatch):
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    runpy.run_path(str(program))
+    snapshot = capsys.readouterr().out.strip()
 
-    snapshot = start("").strip()
-    assert start(snapshot).splitlines() == ["paid 5", "So: Paid."]
+    command = [sys.executable, program]
+    done = subprocess.run(command, input=snapshot, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["paid 5", "So: Paid."]
 
 
 def play_team(seed, *, stops):

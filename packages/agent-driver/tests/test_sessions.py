@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 import sqlite3
 import stat
 import subprocess
@@ -203,13 +204,21 @@ agent.run(session=session, decisions=True)
 """
 
 
-def test_after_a_kill_in_an_approved_call_the_next_turn_says_that_its_outcome_is_not_known(
-    run_of, tmp_path
-):
-    command = [sys.executable, "-c", PROGRAM, str(tmp_path / "s.db")]
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory):
+    """The folder of a session whose process was killed in an approved call."""
+    folder = tmp_path_factory.mktemp("killed")
+    command = [sys.executable, "-c", PROGRAM, str(folder / "s.db")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout.readline() == b"paying 5\n"
         process.kill()
+    return folder
+
+
+def test_after_a_kill_in_an_approved_call_the_next_turn_says_that_its_outcome_is_not_known(
+    run_of, killed, tmp_path
+):
+    shutil.copytree(killed, tmp_path, dirs_exist_ok=True)
     session = SqliteSession(tmp_path / "s.db", "s")
     kept = session.load()
     assert [getattr(m, "role", None) or m["role"] for m in kept.messages] == [

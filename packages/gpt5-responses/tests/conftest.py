@@ -11,6 +11,7 @@ from gpt5_responses import Transport
 
 # The tests' servers speak plain HTTP. Each has an address of its own, so that each gets a client of its own, and to read the machine's
 # certificates costs a client more than everything else.
+os.environ.pop("SSL_CERT_FILE", None)
 os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
 
 # A busy machine must not fail a law that holds.
