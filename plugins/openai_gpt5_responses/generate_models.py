@@ -15,10 +15,12 @@ from typing import Any
 
 import yaml
 
-from gpt5_payloads import profile_for
+from gpt5_payloads import ModelProfile, profile_for
 from gpt5_prices import PRICES
 from parameter_choices import find_options, is_offered
 
+
+type _Texts = Mapping[str, Any]
 
 FEATURES = (
     "tool-call",
@@ -37,23 +39,24 @@ _MARKED_FOR = timedelta(days=60)
 HEADER = "# Generated from catalog.yaml by generate_models.py. Change the catalog, not this file.\n"
 
 
-def model_declaration(
-    model: Mapping[str, Any], rules: list[dict[str, Any]], texts: Mapping[str, Any]
-) -> dict[str, Any]:
+def model_declaration(model: _Texts, rules: list[dict[str, Any]], texts: _Texts) -> dict[str, Any]:
     """Return the declaration of a model in Dify's form.
 
     Source: `ModelDeclaration` of langgenius/dify-plugin-daemon at bdb5642a and `AIModelEntity` of dify-plugin 0.10.2.
     """
     price, profile = PRICES[model["name"]], profile_for(model["name"])
+    ending = _ending(model, profile, texts["endings"])
     return {
         "model": model["name"],
-        "label": _label(model, texts["endings"]),
+        "label": ending["label"] or {"en_US": model["label"]},
         "model_type": "llm",
-        **({"deprecated": True} if _is_ending(model, texts["release_date"]) else {}),
+        **({"deprecated": True} if _is_ending(profile, texts["release_date"]) else {}),
         "features": [name for name in FEATURES if name != "stream-tool-call" or profile.streaming],
-        "model_properties": {"mode": "chat", "context_size": model["context_size"]},
+        "model_properties": {"mode": "chat", "context_size": profile.context_size},
         "parameter_rules": [
-            _rule(rule, model, texts) for rule in rules if is_offered(rule["name"], profile)
+            _rule(rule, profile, texts["notes"], ending["help"])
+            for rule in rules
+            if is_offered(rule["name"], profile)
         ],
         "pricing": {
             "input": str(price.rates.input),
@@ -64,45 +67,35 @@ def model_declaration(
     }
 
 
-def _is_ending(model: Mapping[str, Any], release_date: str) -> bool:
+def _is_ending(profile: ModelProfile, release_date: str) -> bool:
     """Return whether a model has ended, or ends soon after the release."""
-    day = model.get("shutdown_date")
-    return (
-        day is not None
-        and date.fromisoformat(day) - date.fromisoformat(release_date) <= _MARKED_FOR
-    )
+    day, released = profile.shutdown_date, date.fromisoformat(release_date)
+    return day is not None and date.fromisoformat(day) - released <= _MARKED_FOR
 
 
-def _label(model: Mapping[str, Any], endings: Mapping[str, Any]) -> dict[str, str]:
-    ending = _ending(model, endings)
-    return {key: text.format_map(model) for key, text in ending["label"].items()} or {
-        "en_US": model["label"]
+def _ending(model: _Texts, profile: ModelProfile, endings: _Texts) -> Mapping[str, _Texts]:
+    """Return what a model says that ends or has ended, in its label and at the beginning of its form, by language."""
+    if profile.shutdown_date is None:
+        return {"label": {}, "help": {}}
+    facts = {**model, "replaced_by": profile.replacement, "shutdown_date": profile.shutdown_date}
+    return {
+        place: {language: text.format_map(facts) for language, text in said.items()}
+        for place, said in endings["retired" if profile.retired else "ending"].items()
     }
 
 
-def _ending(model: Mapping[str, Any], endings: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the texts about a model that ends or has ended, by language."""
-    if "shutdown_date" not in model:
-        return {"label": {}, "help": {}}
-    return endings["retired" if model.get("retired") else "ending"]
-
-
 def _rule(
-    rule: dict[str, Any], model: Mapping[str, Any], texts: Mapping[str, Any]
+    rule: dict[str, Any], profile: ModelProfile, notes: _Texts, ending: _Texts
 ) -> dict[str, Any]:
-    notes, profile = texts["notes"], profile_for(model["name"])
     if options := find_options(rule["name"], profile):
         return rule | {"options": list(options)}
     match rule["name"]:
         case "max_output_tokens":
             # The help of the first field begins with the text about the model itself.
-            ending_texts = _ending(model, texts["endings"])["help"]
-            help_texts = _joined(
-                {key: text.format_map(model) for key, text in ending_texts.items()}, rule["help"]
-            )
-            return rule | {"max": model["max_output_tokens"], "help": help_texts}
-        case "verbosity" if "verbosities" in model:
-            taken = ", ".join(model["verbosities"])
+            help_texts = _joined(ending, rule["help"])
+            return rule | {"max": profile.max_output_tokens, "help": help_texts}
+        case "verbosity" if len(profile.verbosities) <= 1:
+            taken = "".join(profile.verbosities)
             note = notes["verbosity_fixed" if taken else "no_verbosity"]
             note_texts = {key: text.format(verbosity=taken) for key, text in note.items()}
             return rule | {"help": _joined(rule["help"], note_texts)}
@@ -112,7 +105,7 @@ def _rule(
             return rule
 
 
-def _joined(first: Mapping[str, str], then: Mapping[str, str]) -> dict[str, str]:
+def _joined(first: _Texts, then: _Texts) -> dict[str, str]:
     """Return two texts joined, by language."""
     return {key: first.get(key, "") + then.get(key, "") for key in (*first, *then)}
 
@@ -122,10 +115,8 @@ def declarations(root: Path) -> dict[str, str]:
     catalog = _load(root / "catalog.yaml")
     models = catalog["models"]
     # What the README and the manual say is no part of a form.
-    rules = [
-        {key: value for key, value in rule.items() if key != "pages"}
-        for rule in _load(root / "parameter_rules.yaml")
-    ]
+    loaded = _load(root / "parameter_rules.yaml")
+    rules = [{key: rule[key] for key in rule if key != "pages"} for rule in loaded]
     files = {
         f"{model['name']}.yaml": _dump(model_declaration(model, rules, catalog)) for model in models
     }

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gpt5_payloads import build_request
+from gpt5_payloads import build_request, profile_for
 from gpt5_simulator import ResponsesSimulator
 
 
 ROOT = Path(__file__).parent.parent
-CATALOG = yaml.safe_load((ROOT / "catalog.yaml").read_text(encoding="utf-8"))["models"]
-CURRENT = [row["name"] for row in CATALOG if not row.get("retired")]
-RETIRED = [row["name"] for row in CATALOG if row.get("retired")]
+NAMES = [path.stem for path in sorted((ROOT / "models/llm").glob("gpt-*.yaml"))]
+RETIRED = [name for name in NAMES if profile_for(name).retired]
+CURRENT = [name for name in NAMES if name not in RETIRED]
 MESSAGES = [
     {"role": "system", "content": [{"type": "input_text", "text": "Be brief."}]},
     {"role": "user", "content": [{"type": "input_text", "text": "Hello."}]},

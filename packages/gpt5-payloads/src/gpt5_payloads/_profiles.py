@@ -4,8 +4,8 @@ One table, `_FAMILIES`, has a row for every public name of the GPT-5 and GPT-6 l
 GPT-6 line gets the profile of that line. Any other name gets a profile that accepts everything, so that a new model or a gateway's own
 name works on its first day and it is up to the server to refuse.
 
-`gpt5_simulator` has a table of its own, of the values to refuse, and the model plugin has a catalog, of the values to offer and their
-prices. Tests compare every fact that two of them know: `tests/test_model_facts.py` here, `tests/test_declarations.py` in the plugin.
+`gpt5_simulator` has a table of its own, of the values to refuse, and the manual of the model plugin one for people. Tests compare every fact that two
+of them know: `tests/test_model_facts.py` here, `tests/test_declarations.py` in the plugin.
 
 Source: the `options` of the model files of langgenius/dify-official-plugins (models/openai, 7af22831), OpenAI's model
 pages as quoted by public projects, the "Supported values are" texts of the API's own 400 answers, and a public probe of
