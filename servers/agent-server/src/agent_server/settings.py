@@ -153,9 +153,9 @@ class ServerSettings(BaseSettings):
         allow_origin: Origins of pages elsewhere that may call the server from a browser, such as `https://chat.example.com`, separated by commas.
         state: Folder for the server's own files, such as its database.
         database: `sqlite:///path` or `postgresql://…`; by default a file in `state`.
-        engine: What executes runs: `tables`, the servers themselves by the tables of their database; or the URL of an
+        engine: What executes runs: `tables`, the servers themselves, using their database; or the URL of an
             engine of another package, such as `temporal://HOST:PORT/NAMESPACE` of gpt5-agent-temporal.
-        server_name: Name of this server among those that share its database; made up if left out, and refused if a living server has it.
+        server_name: Name of this server among those that share its database; generated if left out, and refused if a living server has it.
         storage_keys: Fernet keys, separated by commas: the first encrypts what is stored, all can decrypt it. Without any it is stored unencrypted.
         concurrency: Runs executed at a time.
         max_queued: Runs that may wait, of all tenants.
@@ -171,8 +171,8 @@ class ServerSettings(BaseSettings):
         keep_runs: Finished runs to keep of each tenant.
         keep_days: Days to keep a finished run.
         keep_waiting_days: Days that a run waits for an answer before it fails.
-        keep_unstored_seconds: Seconds to keep a run that was begun with `store: false`, from its end.
-        keep_bytes: Size to which the database may grow; then the oldest finished runs are deleted of tenants that take more than their share.
+        keep_unstored_seconds: Seconds to keep a run with `store: false` after its end.
+        keep_bytes: Size to which the database may grow; beyond it the oldest finished runs of tenants above their share are deleted.
         keep_alive_seconds: Silence after which a stream of events sends a comment.
         client_seconds: How long a client may take to send a request's head, to send its body, and to read what it was
             sent, before it is disconnected.
@@ -181,7 +181,7 @@ class ServerSettings(BaseSettings):
         unready_seconds: How long `/ready` answers 503 after a signal to stop, before the server takes no more requests;
             a second signal skips the wait.
         stop_seconds: How long runs may continue after the server is asked to stop.
-        responses: Whether agents that can be talked to are served at `/v1/responses`.
+        responses: Whether conversational agents are served at `/v1/responses`.
         log_format: Form of the log on standard error: `text`, or `json` with an object on each line.
         traces: Whether requests and runs are sent as OpenTelemetry spans, over OTLP (HTTP) to the address in the
             variables `OTEL_…`, by default port 4318 of this machine; needs the extra `traces`.

@@ -51,14 +51,14 @@ class DifyAgentSettings(ServerSettings):
         keep_alive_silence_seconds: The same for a model that has shown that it sends keep-alives.
         tool_silence_seconds: How long a tool's reply may be silent before the tool counts as failed.
         max_model_requests: The most model requests of a run.
-        model_parameters: Parameters that models of Dify's agents get on top, as JSON: `{"gpt-5*": {"reasoning_effort": "medium"}}`.
+        model_parameters: Additional parameters for models of Dify's agents, as JSON: `{"gpt-5*": {"reasoning_effort": "medium"}}`.
         repeat_shown: Whether to repeat a model request that broke off even if part of the answer was shown.
-        run_timeout_seconds: How long a run may be executed at a stretch before it fails; None for as long as it takes.
+        run_timeout_seconds: How long a run may be executed without interruption before it fails; None for as long as it takes.
         store_plain: Whether requests, which hold credentials, may be stored unencrypted by a server that other machines can reach.
         dify_version: The version of the Dify that calls `/runs`, which decides what it is sent; by default inferred from requests.
         replay_requests: Whether a request of Dify that comes again, with the same `idempotency_key` and the same body,
             returns the run created the first time.
-        api_token: Dify's name for a key of the tenant `default`, which there is besides those in `api_keys`.
+        api_token: Dify's name for a key of the tenant `default`, in addition to those in `api_keys`.
         run_retention_seconds: Dify's name for `keep_days`, in seconds.
         shutdown_grace_seconds: Dify's name for `stop_seconds`.
     """
