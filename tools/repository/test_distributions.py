@@ -4,6 +4,7 @@ import re
 import shutil
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,12 @@ from sessions.members import IMPORT_NAMES, MEMBERS, PACKAGES, find_members
 ROOT = Path(__file__).parents[2]
 
 
+# Most cases have the same lock, which is long; nobody changes what was read.
+_parse = cache(tomllib.loads)
+
+
 def read(path: Path) -> dict[str, Any]:
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+    return _parse(path.read_text(encoding="utf-8"))
 
 
 def find_faults(root: Path) -> Iterator[str]:
