@@ -22,7 +22,7 @@ from packaging.requirements import Requirement
 
 import wheels
 from release import read_members
-from sessions.cache import share_bytecode
+from sessions.cache import link_bytecode, share_bytecode
 
 
 ROOT = Path(__file__).parents[2]
@@ -234,10 +234,11 @@ class Reader:
     """Somebody who has a README, the wheels and an empty environment."""
 
     def __init__(self, clone: Path, index: str, folder: Path) -> None:
-        self.clone, self.index = clone, index
+        self.clone, self.index, self.compiled = clone, index, folder / "compiled"
         self.place = folder / "environment"
         python = os.environ.get("README_PYTHON", sys.executable)
         run(folder, "uv", "venv", "--quiet", "--python", python, str(self.place))
+        (self.packages,) = self.place.glob("lib/python*/site-packages")
         (folder / "empty").mkdir()
         self.folder = folder / "empty"
         path = os.pathsep.join((str(self.place / "bin"), os.environ["PATH"]))
@@ -264,10 +265,13 @@ class Reader:
         command = ("uv", "pip", "install", "--quiet", "--exact", "--python", str(self.place))
         # Nothing runs here that the lock does not know; what is compiled of that, other sessions have left.
         constraints = ("-c", "dist/constraints.txt", "-c", "locked.txt")
+        # ... and of ours, earlier READMEs.
+        link_bytecode(self.packages, self.compiled, everywhere=True)
         run(self.clone, *command, "--extra-index-url", self.index, *constraints, *named, *others)
-        (own,) = self.place.glob("lib/python*/site-packages")
-        told = [json.loads(path.read_bytes()) for path in own.glob("*.dist-info/direct_url.json")]
-        found = {wheel_name(str(path)): "" for path in own.glob("*.dist-info")}
+        link_bytecode(self.compiled, self.packages, everywhere=False)
+        urls = self.packages.glob("*.dist-info/direct_url.json")
+        told = [json.loads(path.read_bytes()) for path in urls]
+        found = {wheel_name(str(path)): "" for path in self.packages.glob("*.dist-info")}
         found |= {wheel_name(one["url"]): one["url"] for one in told}
         assert_from_the_clone(self.clone, found, *(Requirement(name).name for name in named))
         share_bytecode(self.place)

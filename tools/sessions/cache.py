@@ -55,11 +55,11 @@ def share_bytecode(environment: Path) -> None:
     lock = hashlib.sha256((_LOCK).read_bytes()).hexdigest()
     shared = use(FOLDER / "bytecode" / lock[:16])
     (own,) = environment.glob("lib/python*/site-packages")
-    _link_bytecode(shared, own, everywhere=False)
-    atexit.register(_link_bytecode, own, shared, everywhere=True)
+    link_bytecode(shared, own, everywhere=False)
+    atexit.register(link_bytecode, own, shared, everywhere=True)
 
 
-def _link_bytecode(source: Path, target: Path, *, everywhere: bool) -> None:
+def link_bytecode(source: Path, target: Path, *, everywhere: bool) -> None:
     """Link the bytecode of each `__pycache__` below `source` to its place below `target`; replace none.
 
     Unless `everywhere`, only where the package is.
