@@ -962,7 +962,7 @@ def test_closing_a_session_whose_response_has_not_begun_asks_nobody_again(
 # Runs.
 
 
-@pytest.mark.parametrize("rounds", [5, pytest.param(40, marks=pytest.mark.long)])
+@pytest.mark.parametrize("rounds", [3, pytest.param(40, marks=pytest.mark.long)])
 def test_a_run_that_is_cut_anywhere_comes_to_the_same_answer(open_side: Open, rounds: int) -> None:
     memories = [Memory(rounds, calls=2)]
     script: Script = lambda peer, sent: memories[-1].by_socket(peer, sent)  # noqa: E731, PLW0108 - the last one by then

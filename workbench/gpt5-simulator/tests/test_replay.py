@@ -5,7 +5,7 @@ from itertools import accumulate, repeat
 
 import httpx
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpt5_simulator import (
@@ -111,6 +111,7 @@ def test_frames_are_found_whatever_ends_their_lines(line_end):
 
 
 @given(body=st.binary(max_size=300), size=st.integers(1, 50))
+@settings(max_examples=settings.default.max_examples // 2)  # each starts a server
 def test_any_bytes_come_back_as_they_are(body, size):
     recording = Recording(name="any", body=body, is_stream=True)
     with ResponsesSimulator(replay=[recording], chunk_bytes=size) as simulator:

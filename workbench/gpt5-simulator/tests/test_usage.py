@@ -114,7 +114,7 @@ def test_a_budget_cuts_what_is_being_said_but_closes_it(ask, events_of, item, te
 
 
 def test_the_cache_forgets_the_oldest_prompts_first(ask):
-    with ResponsesSimulator() as simulator:
+    with ResponsesSimulator(model=ScriptedModel([[]], repeat=True)) as simulator:
         ask(simulator, input=LONG, store=False)
         ask(simulator, input="x" * 512 * 16500, store=False)
         assert cached(ask(simulator, input=LONG)) == 0
