@@ -14,11 +14,6 @@ def cached_entry_points() -> Generator[None]:
 
     gevent asks some 25 times while it patches the process, each time from files of every package: 60 ms of a start.
 
-    Example:
-        >>> with cached_entry_points():
-        ...     metadata.entry_points(group="none", name="nobody")
-        EntryPoints(())
-
     Source: gevent 26.9, `events.py`.
     """
     read = metadata.entry_points
