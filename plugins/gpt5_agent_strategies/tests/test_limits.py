@@ -123,7 +123,7 @@ def test_a_long_text_arrives_whole(agent):
     "calls",
     cases(
         [call(LONG)],
-        [call("echo", json.dumps({"text": LONG}))],
+        [call("echo", json.dumps({"text": LONG}, ensure_ascii=False))],
         [call("echo", LONG)],
         [call("echo", id_=LONG)],
         [call("echo", f'{{"text": "{"あ" * 3_000}"}}', id_=f"c{n}") for n in range(1_000)],
