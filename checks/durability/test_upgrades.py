@@ -56,7 +56,7 @@ def test_a_newer_database_ends_the_start_with_a_sentence(system, database):
 
     assert server.wait() == 2
     assert len(server.lines) == 1
-    assert "a newer release has written it" in server.output
+    assert "its schema version 99 is newer than this release supports" in server.output
 
 
 def test_servers_with_different_folders_execute_runs_of_their_own(scripts, database):
