@@ -56,5 +56,5 @@ def plain(heard: list[Progress]) -> Iterator[McpServers]:
         heard.append(progress)
         raise RuntimeError("a bug of the hearer's")
 
-    with McpServers(StdioServer("plain", PLAIN), on_progress=hear) as servers:
+    with McpServers(StdioServer("plain", PLAIN, timeout=60), on_progress=hear) as servers:
         yield servers
