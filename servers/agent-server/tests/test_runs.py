@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from agents import Scripted, engine, eventually, finish, new_run, start, until, watch
 
-from agent_server.executor import RequestRefusedError, RunResult
+from agent_server.executor import InputRequest, Question, RequestRefusedError, RunResult, Waiting
 from agent_server.runs import (
     IdempotencyConflictError,
     QueueFullError,
@@ -69,12 +69,18 @@ async def answer_much(_run):
     return RunResult(status="succeeded", output="x" * 3_000_000)
 
 
-async def test_a_page_of_runs_ends_where_their_results_are_too_large_for_it(tmp_path):
-    executor = Scripted(answer_much=answer_much)
+async def ask_much(_run):
+    question = Question(text="x" * 3_000_000, schema={})
+    return Waiting(request=InputRequest(question=question), state=b"")
+
+
+@pytest.mark.parametrize("agent", ["answer_much", "ask_much"])
+async def test_a_page_of_runs_ends_where_results_or_questions_are_too_large_for_it(tmp_path, agent):
+    executor = Scripted(answer_much=answer_much, ask_much=ask_much)
     async with engine(f"sqlite:///{tmp_path}/runs.sqlite", executor) as runs:
-        ids = [await start(runs, "answer_much") for _ in range(3)]
+        ids = [await start(runs, agent) for _ in range(3)]
         for run_id in ids:
-            await finish(runs, run_id)
+            await until(runs, run_id, lambda run: run.status in {"succeeded", "waiting"})
         first = await runs.list(RunFilter(), tenant="ada", limit=3)
         rest = await runs.list(RunFilter(), tenant="ada", limit=3, cursor=first.next_cursor)
         newest = ids[::-1]

@@ -16,7 +16,7 @@ from agents import Scripted, engine, eventually, finish, new_run, start, until
 from cryptography.fernet import Fernet
 
 from agent_server.engine import StorageError, open_engine
-from agent_server.executor import RunResult
+from agent_server.executor import InputRequest, Question, RunResult, Waiting
 from agent_server.runs import IdempotencyConflictError, RunFilter, RunNotFoundError
 from agent_server.settings import ServerSettings
 
@@ -268,6 +268,40 @@ async def test_with_its_events_nothing_is_written_again_of_what_a_run_holds(sqli
 
     assert state == large.encode()
     assert max(rises) < 8_000_000
+
+
+@pytest.mark.skipif(not CLEAR.exists(), reason="only Linux tells how much memory it was at most")
+async def test_of_many_runs_not_all_that_is_large_is_read_at_once(sqlite, tmp_path):
+    large, rises = Question(text="x" * 4_000_000, schema={}), []
+
+    async def ask(_run):
+        return Waiting(request=InputRequest(question=large), state=b"")
+
+    async def in_state(runs, status, count):
+        await eventually(lambda: runs.statistics(tenant="ada").runs == {status: count})
+
+    async with engine(sqlite, Scripted(ask=ask)) as runs:
+        for _ in range(16):
+            await start(runs, "ask")
+        await in_state(runs, "waiting", 16)
+    before = begin_peak()
+    async with engine(sqlite, Scripted(ask=ask), storage_keys=NEW) as runs:
+        await eventually(lambda: len(query(tmp_path, "SELECT * FROM agent_server_seals")) == 1)
+        rises.append(resident("VmHWM") - before)
+        before = begin_peak()
+        page = await runs.list(RunFilter(), tenant="ada", limit=20)
+        rises.append(resident("VmHWM") - before)
+        assert (len(page.runs), page.next_cursor is None) == (1, False)
+        del page
+    before = begin_peak()
+    async with engine(sqlite, Scripted(ask=ask), storage_keys=NEW, keep_waiting_days=0) as runs:
+        await in_state(runs, "failed", 16)
+        rises.append(resident("VmHWM") - before)
+
+    key, listing, end = rises
+    assert key < 100_000_000
+    assert listing < 50_000_000
+    assert end < 30_000_000
 
 
 class Slow(dict):

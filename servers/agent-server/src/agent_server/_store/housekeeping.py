@@ -18,6 +18,7 @@ from .encryption import key_mark
 from .endings import Ended, end_idle, with_result
 from .failures import agent_gone, unanswered, version_changed
 from .schema import (
+    SEEN,
     answers,
     encryption_keys,
     events,
@@ -34,12 +35,15 @@ from .writer import Write
 
 
 _MAX_ROWS = 200  # In one transaction, for which all runs have to wait.
+_MAX_BYTES = 8 * 1024 * 1024  # Likewise.
 _DAY = 24 * 3600 * 1_000_000
 # Beside its content, a run takes space for its rows and their index entries: about 1 kB.
 _SIZE = runs.c.bytes + length(runs.c.state) + length(runs.c.shown) + 1000
 _IS_QUEUED = (runs.c.status == "queued") & runs.c.finished_at.is_(None)
 _IS_OURS = runs.c.engine == TABLES
 _WAITS = (runs.c.status == "waiting") & runs.c.finished_at.is_(None)
+# Of many runs at once, not what each may have much of.
+_SMALL = [one for one in SEEN if one.name not in {"question", "result"}]
 # Processes of other engines say every few seconds what they encrypt with.
 _USED = 60 * 1_000_000
 # Keys that no living server or process encrypts with.
@@ -247,7 +251,7 @@ def _fail(
 ) -> Sequence[Ended]:
     """End some of the runs that no server executes, and return them."""
     # Another engine ends its runs itself.
-    idle = sa.select(runs).where(_IS_OURS, *which).limit(_MAX_ROWS)
+    idle = sa.select(*_SMALL).where(_IS_OURS, *which).limit(_MAX_ROWS)
     rows = write.connection.execute(idle.with_for_update(skip_locked=True)).all()
     return [end_idle(write, row, with_result(build(row))) for row in rows]
 
@@ -299,14 +303,20 @@ def _reencrypt_column(write: Write, column: sa.Column[bytes], others: Sequence[s
     keys = list(table.primary_key.columns)
     marks = [key_mark(key_id) for key_id in others]
     found = (
-        sa.select(*keys, column.label("stored"))
+        sa.select(*keys)
         .where(sa.func.substr(column, 1, len(marks[0])).in_(marks))
         .limit(_MAX_ROWS)
         .with_for_update()
     )
     rows = write.connection.execute(found).all()
+    size = 0
     for row in rows:
-        same = [key == value for key, value in zip(keys, row[:-1], strict=True)]
-        stored = write.encryption.encrypt(write.encryption.decrypt(row.stored))
+        # One by one, since each may be large.
+        same = [key == value for key, value in zip(keys, row, strict=True)]
+        old = write.connection.execute(sa.select(column).where(*same)).scalar_one()
+        stored = write.encryption.encrypt(write.encryption.decrypt(old))
         write.connection.execute(sa.update(table).where(*same).values({column: stored}))
+        size += len(stored)
+        if size > _MAX_BYTES:
+            break
     return bool(rows)

@@ -3,7 +3,7 @@
 import base64
 import re
 import uuid
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,7 +52,6 @@ from .writer import Write
 
 _WAIT_ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _CURSOR = re.compile(r"[0-9]{1,18}", re.ASCII)
-_ROWS_PER_READ = 21  # A page of the default size, plus one row to see whether there are more.
 _PAGE_BYTES = 4 * 1024 * 1024
 
 # Statements that every run needs are built once: building one takes longer than executing it.
@@ -186,7 +185,7 @@ class RunRepository:
         limit: int,
         cursor: str | None,
     ) -> RunPage:
-        """Return a page of a tenant's runs, newest first; a page ends early once its results take 4 MiB.
+        """Return a page of a tenant's runs, newest first; a page ends early once their results and questions take 4 MiB.
 
         Raises:
             RequestRefusedError: If the cursor is not one of ours.
@@ -205,16 +204,23 @@ class RunRepository:
         for label in label_digests(which.metadata):
             found = sa.select(labels.c.run).where(labels.c.label == label)
             conditions.append(runs.c.seq.in_(found))
-        statement = sa.select(*SEEN).where(*conditions).order_by(runs.c.seq.desc())
-        page: list[Run] = []
-        last = size = 0
-        for row in _iter_rows(connection, statement):
-            if len(page) == limit or size >= _PAGE_BYTES:
-                return RunPage(runs=page, next_cursor=_dump_cursor(last))
-            page.append(load_run(row, self.encryption))
-            last = row.seq
-            size += len(row.result or b"")
-        return RunPage(runs=page, next_cursor=None)
+        # First how large they are, so that no more is read than goes on the page.
+        size_of = contents.length(runs.c.result) + contents.length(runs.c.question)
+        sizes = sa.select(runs.c.seq, size_of)
+        newest = runs.c.seq.desc()
+        found = connection.execute(sizes.where(*conditions).order_by(newest).limit(limit + 1)).all()
+        listed: list[int] = []
+        size = 0
+        for seq, more in found[:limit]:
+            if size >= _PAGE_BYTES:
+                break
+            listed.append(seq)
+            size += more
+        rows = connection.execute(sa.select(*SEEN).where(runs.c.seq.in_(listed)).order_by(newest))
+        return RunPage(
+            runs=[load_run(row, self.encryption) for row in rows],
+            next_cursor=_dump_cursor(listed[-1]) if len(listed) < len(found) else None,
+        )
 
     def cancel(self, write: Write, run_id: str, tenant: str, reason: str | None) -> Run | Exception:
         """Record that a run is to be cancelled, and return it; one that no server executes ends at once."""
@@ -331,17 +337,6 @@ class RunRepository:
         others, own = self.settings.max_queued, self.settings.max_active_per_tenant
         values = {**self._whose(tenant), "others": others - 1, "own": own - 1}
         return connection.execute(_IS_FULL, values).scalar_one()
-
-
-def _iter_rows(connection: sa.Connection, statement: sa.Select[Any]) -> Generator[sa.Row[Any]]:
-    """Yield rows, newest runs first; a few are read at a time, since each may be large."""
-    rest = statement
-    while True:
-        rows = connection.execute(rest.limit(_ROWS_PER_READ)).all()
-        yield from rows
-        if len(rows) < _ROWS_PER_READ:
-            return
-        rest = statement.where(runs.c.seq < rows[-1].seq)
 
 
 def _is_named(agent: str) -> sa.ColumnElement[bool]:
