@@ -6,6 +6,7 @@ import random
 import runpy
 import subprocess
 import sys
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -138,6 +139,32 @@ def test_agents_that_wait_at_once_and_the_run_itself_are_one_question(play):
         "a": "First.",
         "b": "Second.",
     }
+
+
+def write(text, call_id):
+    return use("write", json.dumps({"text": text}), call_id)
+
+
+def test_calls_of_external_tools_leave_an_agent_the_room_to_ask_and_its_own_are_for_a_person(play):
+    def write_it(text: str) -> None:
+        """Write."""
+
+    external = Tool.from_function(write_it, name="write", approval="always")
+    external = replace(external, is_external=True)
+    own = [write("x" * 30_000, "w1"), *(pay(n, f"p{n}") for n in range(21))]
+    clerk = as_tool("clerk", "Pays.", Script(ask(*own), "Paid."), [external, paying([])])
+    writes = [write("x" * 30_000 * (n == 20), f"w{n}") for n in range(21)]
+    script = Script(ask(task("clerk"), *writes), "So.")
+
+    events = play(begin(), script, [external, clerk], snapshot_key=KEY)
+
+    asked = ask_of(events)
+    assert [key for key, *_ in asked[:21]] == [f"w{n}" for n in range(21)]
+    assert len(asked[20][2]["text"]) == 30_000
+    # Where an agent is called, all that waits is asked of a person.
+    assert [key for key, *_ in asked[21:]] == [f"c1/p{n}" for n in range(20)]
+    agents = [e.event for e in events if isinstance(e, AgentEvent)]
+    assert "a person is asked about 20,000 at most" in results(agents)["w1"].error
 
 
 def test_an_agent_may_ask_again_and_again(play):

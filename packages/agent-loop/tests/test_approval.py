@@ -271,6 +271,26 @@ def test_a_person_is_asked_about_twenty_calls_at_a_time_and_reads_each_whole_or_
     assert len(asked.calls) == 20
 
 
+def test_calls_that_nobody_reads_before_they_are_made_have_no_bound_and_take_no_room():
+    def bind(made):
+        args = {"text": made.arguments}
+        return AcceptedArguments(args=args, is_external=made.name == "write")
+
+    run = build({"*": "always"}, tools=("pay", "write"))
+    run.bind_by(bind)
+    run.start()
+
+    events = call(run, *["write"] * 21, *["pay"] * 21, arguments="x" * 19_988)
+
+    [asked] = only(events, AskApproval)
+    assert [one.name for one in asked.calls] == ["write"] * 21 + ["pay"] * 20
+    assert {len(one.arguments) for one in asked.calls} == {20_000}
+    for one in asked.calls:
+        approve(run, one.call_id, is_approved=False)
+    events = call(run, "write", "pay", arguments="x" * 19_989)
+    assert [one.name for one in only(events, AskApproval)[0].calls] == ["write"]
+
+
 def test_a_call_that_stands_for_another_is_held_against_the_rules_by_what_is_made():
     function = OwnFunction(
         name="call_tool",

@@ -14,7 +14,7 @@ from scripted import adding, asked, call, calls, pay, paying, script
 from agent_driver import Agent
 
 
-FLOOR = {"type": "object", "properties": {"floor": {"type": "integer"}}}
+FLOOR = {"type": "object", "properties": {"floor": {"type": "string"}}}
 
 
 class Cat(BaseModel):
@@ -116,9 +116,8 @@ async def test_a_response_that_waits_for_approval_goes_on_with_it(tmp_path):
 
 
 async def test_a_clients_function_is_called_by_the_client(tmp_path):
-    model = script(
-        calls(call("open", floor=1)), lambda asked_: f"Result: {asked_.messages[-1].content}"
-    )
+    made = call("open", floor="1" * 30_000)
+    model = script(calls(made), lambda asked_: f"Result: {asked_.messages[-1].content}")
     tool = {"type": "function", "name": "open", "parameters": FLOOR}
     output = [{"type": "input_text", "text": "it"}, {"type": "input_text", "text": "opens"}]
     async with asked(tmp_path, {"agent": Agent(model, [pay])}) as client:
@@ -133,6 +132,7 @@ async def test_a_clients_function_is_called_by_the_client(tmp_path):
         refused = await create(client, 400, input="x", tools=[{**tool, "name": "pay"}])
 
     assert (asked_for["type"], asked_for["name"]) == ("function_call", "open")
+    assert asked_for["arguments"] == made["arguments"]
     assert text(second) == "Result: it\nopens "
     assert refused["error"]["param"] == "tools[0].name"
 

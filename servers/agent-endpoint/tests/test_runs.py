@@ -95,6 +95,40 @@ async def test_a_client_calls_its_own_functions(tmp_path):
     assert [data["name"] for type_, data in told if type_ == "tool_started"] == ["pay"]
 
 
+async def test_what_a_person_reads_before_saying_yes_is_bounded_and_what_a_client_calls_is_not(
+    tmp_path,
+):
+    whole = "x" * 30_000
+    writes = [call("write", f"w{n}", text=whole if n == 20 else f"{n}") for n in range(21)]
+    payments = [call("pay", f"p{n}", euros=n) for n in range(21)]
+
+    def repeat(asked_):
+        return "|".join(one.content for one in asked_.messages[-42:])
+
+    model = script(calls(*writes, *payments), repeat)
+    # Also where a rule of the agent's asks about every tool.
+    agent = Agent(model, [pay], approval_rules={"*": "always"})
+    tool = {"name": "write", "parameters": {"type": "object", "properties": {"text": {}}}}
+    async with asked(tmp_path, {"agent": agent}) as client:
+        waiting = await run(client, "agent", "Write.", tools=[tool])
+        wait = waiting["waiting_for"]
+        body = {
+            "wait_id": wait["wait_id"],
+            "results": {one["call_id"]: f"written {one['call_id']}" for one in wait["results"]},
+            "approvals": {one["call_id"]: {"approved": True} for one in wait["approvals"]},
+        }
+        await client.post(f"/v1/runs/{waiting['run_id']}/input", json=body)
+        ended = await rests(client, waiting["run_id"])
+
+    assert [one["arguments"] for one in wait["results"]] == [one["arguments"] for one in writes]
+    assert [one["call_id"] for one in wait["approvals"]] == [f"p{n}" for n in range(20)]
+    assert ended["output"].split("|") == [
+        *(f"written w{n}" for n in range(21)),
+        *(f"paid {n}" for n in range(20)),
+        "tool invoke error: only 20 calls are asked for at a time; this one was not run ",
+    ]
+
+
 @dataclass
 class Sum:
     total: int

@@ -32,6 +32,7 @@ class AcceptedArguments:
         dropped: The names of arguments that the model gave but may not set, because the tool's form sets them.
         shown: The arguments that a model and a person may see; None for all.
         schema: The JSON schema that they fit, if the code that has bound them says so.
+        is_external: Whether the call is one of an external tool; see `Tool`.
         ok: True.
         error: None.
     """
@@ -40,6 +41,7 @@ class AcceptedArguments:
     dropped: tuple[str, ...] = ()
     shown: Mapping[str, Any] | None = None
     schema: JsonSchema | None = field(default=None, repr=False, compare=False)
+    is_external: bool = False
     ok: Literal[True] = field(default=True, init=False)
     error: None = field(default=None, init=False)
 

@@ -98,12 +98,14 @@ class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no defau
         retries: How often a failed call is tried again; None if the run decides.
         approval: When a person has to approve a call; None if the run decides.
         deps_type: The type that the function's `Context` is annotated with; None if it takes no context.
+        is_external: Whether its calls are made by whoever resumes the run that its `approval` has stopped, and its function only returns what came
+            of them. The limits for what a person is asked about do not apply to them, except in an agent that is called as a tool.
 
     Raises:
         DeclarationError: If some API would not take the name, `parameters` is not the JSON schema of an object, one of
             them is hidden, or an option is out of its range.
 
-    Source: docs/contracts/agent-tooling.md, F1 to F11.
+    Source: docs/contracts/agent-tooling.md, F1 to F11 and F16.
     """
 
     name: str
@@ -116,6 +118,7 @@ class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no defau
     retries: int | None = None
     approval: ApprovalOption | None = None
     deps_type: Any = None
+    is_external: bool = False
     _context: str | None = field(default=None, repr=False)
     _checks: _Checks | None = field(default=None, repr=False)
     _reader: OutputReader = field(default=to_content, repr=False)

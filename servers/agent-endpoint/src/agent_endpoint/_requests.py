@@ -70,7 +70,8 @@ class ClientTool(BaseModel):
 
         tool = replace(_declared(), name=self.name, description=self.description or self.name)
         schema = self.parameters or {"type": "object", "properties": {}}
-        return replace(tool.with_parameters(schema, is_checked=is_checked), function=give)
+        made = tool.with_parameters(schema, is_checked=is_checked)
+        return replace(made, function=give, is_external=True)
 
 
 @cache

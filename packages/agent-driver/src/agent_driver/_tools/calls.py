@@ -213,7 +213,10 @@ class ToolCalls:
             return RefusedArguments(error=REPEATED_FAILURE)
         args = with_defaults(tool, bound.args)
         return AcceptedArguments(
-            args=args, shown=tool.shown_arguments(args), schema=tool.parameters
+            args=args,
+            shown=tool.shown_arguments(args),
+            schema=tool.parameters,
+            is_external=tool.is_external,
         )
 
     def save(self, asked: AskApproval) -> dict[str, Any]:

@@ -29,13 +29,15 @@ class FilteredCalls:
 
     Attributes:
         made: The calls to make at once.
-        waiting: The calls that a person has to approve first.
+        waiting: The calls that the run stops for.
+        asked: Those of them that a person is asked about.
         answered: The calls that the run has answered itself, with their results.
         refused: The other calls, each with the sentence that refuses it.
     """
 
     made: list[MadeCall] = field(default_factory=list[MadeCall])
     waiting: list[MadeCall] = field(default_factory=list[MadeCall])
+    asked: list[ToolCall] = field(default_factory=list[ToolCall])
     answered: list[tuple[ToolCall, ToolResult]] = field(
         default_factory=list[tuple[ToolCall, ToolResult]]
     )
@@ -58,6 +60,12 @@ def grant(run: RunContext, call: ToolCall) -> None:
         if approval.ask == "once":
             with run.lock:
                 each.state.grants = tuple(dict.fromkeys((*each.state.grants, approval.grant)))
+
+
+def asks_person(run: RunContext, call: ToolCall) -> bool:
+    """Return whether a call that waits is for a person to decide about, and not for whoever resumes the run to make."""
+    bound = run.bind and run.bind(call)
+    return not bound or not bound.is_external or run.caller is not None
 
 
 def to_shown(run: RunContext, call: ToolCall) -> ToolCall:
@@ -124,8 +132,10 @@ def _admit(run: RunContext, call: ToolCall, made: ToolCall, filtered: FilteredCa
     """Let a call be made or wait for a person, or refuse it if no person could be asked about it."""
     problem = _find_repeated_key(run, call, made)
     has_to_wait = problem is None and _needs_approval(run, made)
-    if has_to_wait:
-        problem = _find_excess(run, made, len(filtered.waiting))
+    if has_to_wait and asks_person(run, made):
+        problem = _find_excess(run, made, len(filtered.asked))
+        if problem is None:
+            filtered.asked.append(made)
     if problem is not None:
         give_back_tool_call(run)
         filtered.refused.append((call, problem))

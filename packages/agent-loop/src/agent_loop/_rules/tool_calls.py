@@ -19,7 +19,7 @@ from agent_loop._values.inputs import AgentWaiting, Decision, ToolResult
 from agent_loop._values.messages import AskedCall, ToolCall
 from agent_tooling import denied_call_text, too_many_questions_text
 
-from .call_filter import filter_calls, grant, to_shown
+from .call_filter import asks_person, filter_calls, grant, to_shown
 from .calls import (
     end_answer,
     end_call,
@@ -87,7 +87,8 @@ def take_agent_waiting(run: RunContext, waiting: AgentWaiting) -> Iterator[Event
     if waiting.call_id in _find_waiting(run) or waiting.call_id not in state.round.open_calls:
         problem = f"no open call has the id {waiting.call_id!r}"
         raise LocalProtocolError(problem, state=state.status, received="agent_waiting")
-    room = MAX_ASKED_CALLS - len(_find_undecided(run))
+    external = sum(not asks_person(run, made) for _, made in state.waiting_calls)
+    room = MAX_ASKED_CALLS + external - len(_find_undecided(run))
     state.waiting_agents = {**state.waiting_agents, waiting.call_id: waiting}
     # Nobody reads more of them before saying yes, however many agents ask.
     text = too_many_questions_text(MAX_ASKED_CALLS)

@@ -202,9 +202,10 @@ class AskApproval:
 
     Attributes:
         round: The number of the round.
-        calls: The calls as they would be made, at most 20. If a call stands for another tool's, it is that one. Its
-            arguments are newly written JSON of what the tool would get, without what is hidden from the model, and at
-            most 20,000 characters long.
+        calls: The calls as they would be made. If a call stands for another tool's, it is that one. Its arguments are
+            newly written JSON of what the tool would get, without what is hidden from the model. Of calls that are for
+            a person there are at most 20, with at most 20,000 characters each; those of external tools have no such
+            limits (docs/contracts/agent-tooling.md, F16).
         snapshot: The snapshot to resume the run from, if its driver has added it; see `AgentRun.to_snapshot`. It holds the conversation.
     """
 
