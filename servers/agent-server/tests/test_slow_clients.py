@@ -8,12 +8,13 @@ import struct
 import sys
 import threading
 import tracemalloc
+from collections import Counter
 from contextlib import AsyncExitStack
 
 import psutil
 from agents import PATIENCE, start
 from starlette.routing import Route
-from talking import Talker
+from talking import Talker, created, events_of, say
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from web import client_at, executor, listening, until
 
@@ -400,6 +401,41 @@ async def test_streams_of_a_response_hold_nothing_of_its_input(tmp_path):
 
     assert held < streams * size / 2
     assert len(shown.json()["data"][0]["content"][0]["text"]) == size
+
+
+async def test_what_an_event_shows_is_built_once_for_all_streams_of_a_response(
+    tmp_path, monkeypatch
+):
+    shown, paused, size = Counter(), _note_pauses(monkeypatch), _HEAVY // 2
+
+    class Noting(Talker):
+        def show(self, event):
+            shown[event.type] += 1
+            return super().show(event)
+
+    async def tell(run):
+        await say(run, "x" * size)
+        return RunResult(status="succeeded", output="")
+
+    async with (
+        listening(tmp_path, Noting(tell=tell), client_seconds=60) as (port, _),
+        client_at(port) as client,
+        Raw(port, buffer=200_000) as raw,
+    ):
+        path = f"/v1/responses/{(await created(client, 'tell'))['id']}?stream=true"
+        shown.clear()
+        paused.clear()
+        head = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+        await raw.send(head.encode())
+        await until(lambda: paused)
+        told = events_of(await client.get(path))
+        received = await raw.read()
+
+    # Each of its own would be as large as the text, and held for as long as its client does not read.
+    assert shown["text"] == 1
+    [delta] = [one["delta"] for one in told if one["type"] == "response.output_text.delta"]
+    assert delta == "x" * size
+    assert all(event["type"].encode() in received for event in told)
 
 
 async def test_a_reader_that_is_slow_but_reads_gets_everything(tmp_path, monkeypatch):

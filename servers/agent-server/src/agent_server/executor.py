@@ -319,6 +319,7 @@ class StoredEvent:
         size: About how many characters its data has as JSON, measured once for all watchers; 0 for an event that was not stored.
         shared: A cache for what is built from the event once and sent to many, such as the bytes of a stream's frame;
             also the JSON of `data`, under that name, where it is known.
+        shown: What `Conversational.show` has returned for it, kept for all who watch; empty before that.
     """
 
     number: int
@@ -327,6 +328,7 @@ class StoredEvent:
     data: JsonObject
     size: int = field(default=0, compare=False, repr=False)
     shared: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)
+    shown: list[tuple[str, JsonObject]] = field(default_factory=list, compare=False, repr=False)
 
     def __getattr__(self, name: Literal["data"]) -> JsonObject:
         """Return the data of an event of which only the JSON is known so far; most who watch need no more."""

@@ -130,7 +130,12 @@ class Projection:
         self._approvals.pop(call_id, None)
 
     def _list_shown(self, event: StoredEvent) -> Sequence[tuple[str, JsonObject]]:
-        return () if event.type == "run_started" else self._show(event)
+        if event.type == "run_started":
+            return ()
+        if not event.shown:
+            # Each who watches would build and hold one of its own, and it may be large.
+            event.shown.extend(self._show(event))
+        return event.shown
 
     def _take(self) -> Sequence[JsonObject]:
         events, self._events = self._events, []
