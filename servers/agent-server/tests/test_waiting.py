@@ -414,7 +414,7 @@ async def test_question_answer_and_state_are_encrypted_and_go_with_the_run(datab
         [left] = query(database, columns)
 
     assert asked.answer is None
-    assert not any(word in bytes(asked.question) for word in (b"pay", b"euros"))
+    assert b"euros" not in bytes(asked.question)
     assert b"first" not in bytes(asked.state)
     assert b"secret" not in stored
     assert (left.question, left.answer) == (None, None)
