@@ -1,17 +1,15 @@
 """The plugin as Dify gets it: packaged, installed, from the public index where uv's cache has nothing yet, started and called."""
 
 import asyncio
-import contextlib
-import io
 import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
-from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
 
+from commands import run_dify_host
 from dify_plugin_host.installation import installed
 from scripted_dify import chunk
 
@@ -24,26 +22,11 @@ def dify_host(
     tmp_path_factory: pytest.TempPathFactory, runner: asyncio.Runner
 ) -> Callable[..., str]:
     """Run the command in this process, away from the repository; return what it prints."""
-    [command] = entry_points(group="console_scripts", name="dify-host")
     folder = tmp_path_factory.mktemp("away")
-
-    def run_here(*arguments: object) -> str:
-        with (
-            pytest.MonkeyPatch.context() as patch,
-            contextlib.redirect_stdout(io.StringIO()) as printed,
-        ):
-            patch.chdir(folder)
-            patch.setenv("XDG_STATE_HOME", str(folder / "state"))
-            patch.setenv("COLUMNS", "200")
-            patch.setattr(sys, "argv", ["dify-host", *map(str, arguments)])
-            with pytest.raises(SystemExit) as ended:
-                command.load()()
-        assert not ended.value.code, printed.getvalue()
-        return printed.getvalue()
 
     def run(*arguments: object) -> str:
         # Beside the loop, which hears the heartbeats of the other tests' processes meanwhile: without any for two minutes it ends them.
-        return runner.run(asyncio.to_thread(run_here, *arguments))
+        return runner.run(asyncio.to_thread(run_dify_host, folder, folder / "state", *arguments))
 
     return run
 

@@ -1,16 +1,15 @@
 """The plugin as Dify gets it: packaged, installed, from the public index where uv's cache has nothing yet, started and called."""
 
-import contextlib
-import io
 import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
-from importlib.metadata import entry_points
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from commands import run_dify_host
 from dify_plugin_host.installation import installed
 from gpt5_simulator import ResponsesSimulator
 from model_plugin import PLUGIN, ModelPlugin
@@ -31,23 +30,7 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def dify_host(state: Path) -> Callable[..., str]:
     """Run the command in this process, away from the repository; return what it prints."""
-    [command] = entry_points(group="console_scripts", name="dify-host")
-
-    def run(*arguments: object) -> str:
-        with (
-            pytest.MonkeyPatch.context() as patch,
-            contextlib.redirect_stdout(io.StringIO()) as printed,
-        ):
-            patch.chdir(state)
-            patch.setenv("XDG_STATE_HOME", str(state.parent))
-            patch.setenv("COLUMNS", "200")
-            patch.setattr(sys, "argv", ["dify-host", *map(str, arguments)])
-            with pytest.raises(SystemExit) as ended:
-                command.load()()
-        assert not ended.value.code, printed.getvalue()
-        return printed.getvalue()
-
-    return run
+    return partial(run_dify_host, state, state.parent)
 
 
 @pytest.fixture(scope="module")
