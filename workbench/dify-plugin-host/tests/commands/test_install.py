@@ -4,8 +4,11 @@ import http.server
 import json
 import threading
 import zipfile
+from pathlib import Path
 
 import pytest
+
+from dify_plugin_host.installation import installed
 
 
 pytestmark = pytest.mark.usefixtures("state")
@@ -148,6 +151,13 @@ def test_a_mirror_is_asked_for_what_a_list_or_a_project_names(serve, package, mo
 
     assert serve(*found, "--json", talk=talk) == {path.stem: "hello" for path in found}
     assert any("/simple/only-here/" in line for line in asked)
+
+
+def test_a_package_is_installed_where_a_relative_path_leads(package, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = installed(package("near", {LIST: "", PROJECT: None, LOCK: None}), state=Path("state"))
+    monkeypatch.chdir("/")
+    assert (folder / ".venv" / "bin" / "python").exists()
 
 
 def test_a_lock_is_left_out_of_account_where_the_daemons_setting_says_so(

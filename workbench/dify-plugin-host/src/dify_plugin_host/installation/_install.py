@@ -56,10 +56,13 @@ def install(
         InstallError: If a step fails.
     """
     settings = settings or InstallSettings(route=route, is_bare=True)
+    # What is begun in the folder takes its paths from there.
+    folder = folder.absolute()
+    cache = (cache or state_folder() / ".uv-cache").absolute()
     environment = {
         "VIRTUAL_ENV": str(folder / ".venv"),
         "PATH": search_path(),
-        "UV_CACHE_DIR": str(cache or state_folder() / ".uv-cache"),
+        "UV_CACHE_DIR": str(cache),
         **settings.handed_on(os.environ),
     }
     try:
@@ -96,7 +99,7 @@ def installed(
     """
     archive = Archive.read(package)
     settings = settings or InstallSettings.from_environment(os.environ)
-    state = state or state_folder()
+    state = (state or state_folder()).absolute()
     identifier = identifier_of(archive)
     validate_identifier(package, identifier)
     author, _, name = identifier.replace(":", "-").partition("/")
