@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -162,6 +163,29 @@ def test_a_call_that_memory_answers_is_not_asked_for(play):
     repeated, failed = (message.content for message in script.requests[3].messages[-2:])
     assert "already made with the same arguments" in repeated
     assert "repeated failure" in failed
+
+
+def test_a_client_is_handed_its_call_again_whatever_came_of_it_before(play):
+    given = iter([*["1 failed"] * 3, "all passed", OSError("gone"), "all passed again"])
+
+    def run_tests() -> str:
+        """Run the tests of the client's project."""
+        result = next(given)
+        if isinstance(result, OSError):
+            raise result
+        return result
+
+    tool = replace(Tool.from_function(run_tests, approval="always"), is_external=True)
+    calls = [use("run_tests", "{}", name) for name in "abcdef"]
+    script = Script(ask(*calls[:3]), *(ask(call) for call in calls[3:]), "Done.")
+    events = play(build({}), script, [tool])
+    while not isinstance(events[-1], Finished):
+        events = play(build({}), script, [tool], resume=stop(events), decisions=True)
+
+    told = [each.content for each in script.requests[-1].messages[1:] if each.role == "tool"]
+    assert told[:4] == ["1 failed", "1 failed", "1 failed", "all passed"]
+    assert "gone" not in told[4]
+    assert told[5] == "all passed again"
 
 
 def test_what_failed_before_is_remembered_and_what_was_cut_can_be_read_on(play):

@@ -99,13 +99,14 @@ class Tool(Generic[Deps_contra]):  # noqa: UP046 - type parameters have no defau
         approval: When a person has to approve a call; None if the run decides.
         deps_type: The type that the function's `Context` is annotated with; None if it takes no context.
         is_external: Whether its calls are made by whoever resumes the run that its `approval` has stopped, and its function only returns what came
-            of them. The limits for what a person is asked about do not apply to them, except in an agent that is called as a tool.
+            of them. The limits for what a person is asked about do not apply to them, except in an agent that is called as a tool, and none of
+            them is answered from an earlier one with the same arguments.
 
     Raises:
         DeclarationError: If some API would not take the name, `parameters` is not the JSON schema of an object, one of
             them is hidden, or an option is out of its range.
 
-    Source: docs/contracts/agent-tooling.md, F1 to F11 and F16.
+    Source: docs/contracts/agent-tooling.md, F1 to F11, F16 and F17.
     """
 
     name: str
