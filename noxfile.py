@@ -119,7 +119,7 @@ def types(session: nox.Session) -> None:
     # What pages and examples show has to be right as well, at least where it is a whole program.
     told = session.run("python", "tools/repository/programs.py", PROGRAMS, silent=True)
     examples = [str(path) for path in sorted((ROOT / "examples").rglob("*.py"))]
-    programs = [] if session.posargs else [*str(told).split(), *examples]
+    programs = [] if session.posargs else [*str(told).splitlines(), *examples]
     files["programs"] = programs
     unchecked = find_unchecked(files)
     if paths := [path for name in unchecked for path in files[name]]:
