@@ -66,7 +66,7 @@ def use_relay(tmp_path, monkeypatch):
     def use():
         relay = tmp_path / "slim"
         relay.write_text(
-            f'#!/bin/sh\nexec {sys.executable} {Path(__file__).parent}/relay.py "$@"\n'
+            f'#!/bin/sh\nexec "{sys.executable}" "{Path(__file__).parent}/relay.py" "$@"\n'
         )
         relay.chmod(relay.stat().st_mode | stat.S_IXUSR)
         monkeypatch.setenv("SLIM_BINARY_PATH", str(relay))
@@ -136,7 +136,7 @@ def without_network(folder):
     """The environment of a daemon whose uv runs where there is no network at all, not even loopback."""
     wrapper = folder / "uv-without-network"
     wrapper.write_text(
-        f'#!/bin/sh\nexec unshare --user --map-root-user --net {find_uv_bin()} "$@"\n'
+        f'#!/bin/sh\nexec unshare --user --map-root-user --net "{find_uv_bin()}" "$@"\n'
     )
     wrapper.chmod(0o755)
     return {"UV_PATH": str(wrapper)}

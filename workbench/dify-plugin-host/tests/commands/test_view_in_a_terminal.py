@@ -56,7 +56,7 @@ class Terminal:
 @pytest.fixture
 def terminal(plugins, tmp_path):
     browser = tmp_path / "browser"
-    browser.write_text(f'#!/bin/sh\necho "$1" > {tmp_path}/opened\n')
+    browser.write_text(f'#!/bin/sh\necho "$1" > "{tmp_path}/opened"\n')
     browser.chmod(0o755)
     command = Path(sys.executable).with_name("dify-host")
     arguments = ["chat", "hello", "--view", "--run-log", tmp_path / "runs"]

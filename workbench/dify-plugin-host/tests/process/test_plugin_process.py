@@ -129,7 +129,7 @@ async def test_the_plugins_own_environment_is_preferred(make_plugin):
     )
     own = folder / ".venv" / "bin" / "python"
     own.parent.mkdir(parents=True)
-    own.write_text(f'#!/bin/sh\nOWN=yes exec {sys.executable} "$@"\n')
+    own.write_text(f'#!/bin/sh\nOWN=yes exec "{sys.executable}" "$@"\n')
     own.chmod(0o755)
     assert await run(folder) == [{"own": "yes"}]
 
