@@ -210,8 +210,9 @@ async def test_the_log_has_digests_of_the_files(make_agent, run_files):
     assert started["files"] == [{"name": "chart.png", "bytes": len(PNG), "sha256": digest}]
 
 
-async def test_modes_do_not_depend_on_the_umask(make_agent, run_files):
-    old = os.umask(0o777)
+@pytest.mark.parametrize("umask", [0, 0o077])
+async def test_modes_do_not_depend_on_the_umask(make_agent, run_files, umask):
+    old = os.umask(umask)
     try:
         (found, _), _ = await run_files(make_agent(SHOW), {"a": b"a"})
     finally:
