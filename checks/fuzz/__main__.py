@@ -8,6 +8,7 @@ Exits with 1 where something was found, and with 2 where a round could not be ru
 """
 
 import argparse
+import shlex
 import subprocess
 import sys
 import time
@@ -55,7 +56,7 @@ def main() -> None:
 
 def _try_round(options: list[str], stdout: int | None = subprocess.PIPE) -> bool:
     """Try cases of every property and return whether all held."""
-    paths = " ".join(str(_FOLDER / path) for path in _PATHS)
+    paths = shlex.join(str(_FOLDER / path) for path in _PATHS)
     always = ["--import-mode=importlib", "-o", f"pythonpath={paths}", "-p", "no:cacheprovider"]
     always += ["-W", "ignore::hypothesis.errors.HypothesisWarning"]  # of what is long to write down
     command = [sys.executable, "-c", _PYTEST, *always, "--tb=short", "-q", str(_FOLDER), *options]
