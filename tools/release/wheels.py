@@ -12,6 +12,7 @@ fills in; while it is empty they stay as they are.
 
 import argparse
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -119,7 +120,7 @@ def _main() -> None:
         return
     build_all(ROOT, options.out_dir)
     constraints = options.out_dir / "constraints.txt"
-    print(f"pip install -c {constraints} NAME  # pip 26.1 or later, or uv pip")  # noqa: T201 - the answer
+    print(f"pip install -c {shlex.quote(str(constraints))} NAME  # pip 26.1 or later, or uv pip")  # noqa: T201 - the answer
 
 
 if __name__ == "__main__":
