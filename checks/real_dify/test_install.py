@@ -123,7 +123,7 @@ def offline_packages(folder):
         capture_output=True,
         text=True,
     )
-    strategies, model = sorted(line.split()[0] for line in done.stdout.splitlines())
+    strategies, model = sorted(line.partition("  ")[0] for line in done.stdout.splitlines())
     return [Path(model), Path(strategies)]
 
 

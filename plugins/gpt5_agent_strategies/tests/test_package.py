@@ -35,7 +35,7 @@ def dify_host(
 def package(dify_host: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make the package, once for all who install it."""
     told = dify_host("package", PLUGIN, "--output", tmp_path_factory.mktemp("package"))
-    return Path(told.split()[0])
+    return Path(told.partition("  ")[0])
 
 
 def test_the_package_has_all_pages(package: Path) -> None:

@@ -425,7 +425,7 @@ def test_what_does_not_fit_into_one_package_becomes_one_for_each_platform(
     both = ("--platform", "linux_x86_64", "--platform", "linux_aarch64")
     code, out, err = command("package", "--offline", folder, *both, "--max-size", "1")
     assert (code, len(out.splitlines())) == (0, 2), err
-    names = [Path(line.split()[0]).name for line in out.splitlines()]
+    names = [Path(line.partition("  ")[0]).name for line in out.splitlines()]
     assert names == [
         "echo_model-0.0.1-offline-linux_x86_64.difypkg",
         "echo_model-0.0.1-offline-linux_aarch64.difypkg",
@@ -493,7 +493,7 @@ def test_an_offline_package_can_be_made_anew(locked, command):
     both = ("--platform", "linux_x86_64", "--platform", "linux_aarch64")
     code, out, err = command("package", "--offline", locked.path, *both)
     assert code == 0, err
-    assert Path(out.split()[0]).read_bytes() == locked.path.read_bytes()
+    assert Path(out.partition("  ")[0]).read_bytes() == locked.path.read_bytes()
 
 
 def test_a_plugin_of_a_workspace_takes_its_members_along(workshop, command, monkeypatch):
