@@ -20,6 +20,14 @@ def test_keys_belong_to_tenants():
     assert "k3" not in repr(settings)
 
 
+def test_what_a_platform_says_to_all_is_no_setting(monkeypatch):
+    monkeypatch.setenv("HOST", "0.0.0.0")
+    monkeypatch.setenv("PORT", "1")
+    monkeypatch.setenv("AGENT_SERVER_PORT", "8081")
+    settings = ServerSettings()
+    assert (settings.host, settings.port) == ("127.0.0.1", 8081)
+
+
 def test_the_logs_of_a_tenant_have_a_folder_of_their_own(tmp_path):
     settings = ServerSettings(run_logs=tmp_path)
 

@@ -144,6 +144,8 @@ def _validate_webhook_url(value: str) -> str:
 class ServerSettings(BaseSettings):
     """The settings of every server; each is a flag `--name-with-hyphens` and an environment variable `<PREFIX>_NAME`.
 
+    `<PREFIX>_` is the `env_prefix` of a subclass, and `AGENT_SERVER_` without one.
+
     Attributes:
         host: Address to listen on; one that other machines can reach needs `api_keys`.
         port: Port to listen on, 0 for any.
@@ -190,7 +192,10 @@ class ServerSettings(BaseSettings):
         webhook_secret: Secret that signs the messages to `webhook_url`: `whsec_` and 24 to 64 bytes in base64.
     """
 
-    model_config = SettingsConfigDict(extra="ignore", hide_input_in_errors=True)
+    # Without a prefix it would read `HOST` and `PORT`, which platforms and shells set for others.
+    model_config = SettingsConfigDict(
+        env_prefix="AGENT_SERVER_", extra="ignore", hide_input_in_errors=True
+    )
 
     host: Annotated[str, AfterValidator(_validate_host)] = "127.0.0.1"
     port: int = Field(default=8080, ge=0, le=65535)
