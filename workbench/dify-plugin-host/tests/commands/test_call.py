@@ -1,4 +1,5 @@
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -309,7 +310,9 @@ def test_what_a_plugin_logs_is_shown_on_request(dify_host, parrot):
 
 
 def test_without_a_name_everything_that_can_be_called_is_listed(dify_host, parrot, plugins):
-    assert dify_host("call", parrot)[1].replace(str(parrot), "PLUGIN").splitlines() == [
+    assert dify_host("call", parrot)[1].replace(
+        shlex.quote(str(parrot)), "PLUGIN"
+    ).splitlines() == [
         "dify-host call PLUGIN MODEL prompt=text [system=text] [files=@FILE] [PARAMETER=value]",
         "dify-host call PLUGIN MODEL text=…",
         "dify-host call PLUGIN MODEL query=… [docs=…] [score_threshold=…] [top_n=…]",

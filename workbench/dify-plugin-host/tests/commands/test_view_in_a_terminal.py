@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -60,7 +61,11 @@ def terminal(plugins, tmp_path):
     browser.chmod(0o755)
     command = Path(sys.executable).with_name("dify-host")
     arguments = ["chat", "hello", "--view", "--run-log", tmp_path / "runs"]
-    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "BROWSER": f"{browser} %s"}
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+        "BROWSER": f"{shlex.quote(str(browser))} %s",
+    }
     environment |= {"OPENAI_API_KEY": "sk-unused", "COLUMNS": "400"}
     opened = Terminal(command, *arguments, cwd=plugins.parent, env=environment)
     yield opened

@@ -71,7 +71,7 @@ def test_all_plugins_are_packaged_and_named(command, workshop):
     code, out, err = command("package")
     assert (code, err) == (0, "")
     for line, name in zip(out.splitlines(), ("echo_model", "small_agent"), strict=True):
-        path, size, identifier = line.split()
+        path, size, identifier = line.split("  ")
         assert path == f"dist/{name}-0.0.1.difypkg"
         assert int(size) == (workshop / path).stat().st_size < 100_000
         assert identifier.startswith(f"tests/{name}:0.0.1@")
@@ -85,7 +85,7 @@ def test_the_checksum_is_the_daemons(command, workshop):
             for name in sorted(archive.namelist())
             for content in (name.encode(), archive.read(name))
         ]
-    assert out.split()[2].partition("@")[2] == hashlib.sha256(b"".join(parts)).hexdigest()
+    assert out.split()[-1].partition("@")[2] == hashlib.sha256(b"".join(parts)).hexdigest()
 
 
 def test_the_same_sources_make_the_same_bytes_in_every_folder(command, workshop, tmp_path):
@@ -103,7 +103,7 @@ def test_a_changed_package_changes_the_checksum(command, workshop):
     _, before, _ = command("package", "echo_model")
     (workshop / "packages/tiny-base/src/tiny_base/__init__.py").write_text("ANSWER = 42\n")
     _, after, _ = command("package", "echo_model")
-    assert before.split()[2] != after.split()[2]
+    assert before.split()[-1] != after.split()[-1]
 
 
 def test_wheels_of_every_package_that_is_needed_directly_or_not_are_bundled(packaged):
@@ -449,7 +449,7 @@ def owned(command, workshop):
                 for name in archive.namelist()
                 if name.endswith(".yaml")
             }
-        return err, out.split()[2], declared
+        return err, out.split()[-1], declared
 
     return run
 
@@ -562,7 +562,7 @@ def package_alone(command, alone, tmp_path):
         assert code == 0, err
         with zipfile.ZipFile(tmp_path / "alone.difypkg") as archive:
             files = {name: archive.read(name) for name in archive.namelist()}
-        return err, files, out.split()[2]
+        return err, files, out.split()[-1]
 
     return run
 
