@@ -55,12 +55,12 @@ class MarkedProcesses:
         """Return their usage now."""
         cpu, threads, memory, handles, processes = 0.0, 0, 0, 0, 0
         for process in self.find():
-            # It may have ended a moment ago.
-            with contextlib.suppress(psutil.NoSuchProcess), process.oneshot():
+            # It may have ended a moment ago; its files are then denied to all but root.
+            with contextlib.suppress(psutil.Error), process.oneshot():
+                handles += process.num_fds()
                 cpu += sum(process.cpu_times()[:4])
                 threads += process.num_threads()
                 memory += process.memory_info().rss
-                handles += process.num_fds()
                 processes += 1
         return Usage(
             cpu_seconds=cpu,
