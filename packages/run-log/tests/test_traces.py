@@ -270,6 +270,7 @@ def test_spans_arrive_over_otlp_where_the_environment_says(monkeypatch):
         address = f"http://127.0.0.1:{server.server_port}"
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", address)
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "none")
+        monkeypatch.delenv("OTEL_SERVICE_NAME", raising=False)
         traces = Traces.from_env({"OTEL_EXPORTER_OTLP_ENDPOINT": address}, service="tests")
         write_run(RunFeed([traces], about={"agent": "clerk"}))
         traces.close()

@@ -26,7 +26,6 @@ def parrot(make_plugin, monkeypatch):
     """Write a plugin whose tool `repeat` and whose models of all types send back what they get."""
     monkeypatch.setenv("PARROT_KEY", KEY)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     folder = make_plugin(
         PARROT.read_text(), plugins={"tools": ["tools.yaml"], "models": ["models.yaml"]}
     )
@@ -235,9 +234,8 @@ def test_models_of_all_other_types_are_called_with_the_fields_of_their_type(call
 
 
 def test_a_strategy_is_called_with_the_models_and_tools_of_the_plugins_beside_it(
-    dify_host, plugins, monkeypatch
+    dify_host, plugins
 ):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     strategy = (plugins / "small_agent", "steps", "--with", plugins / "echo_model", "--simulator")
     code, out, err = dify_host("call", *strategy, "instruction=Help.", "query=hello")
     assert code == 0, err
@@ -281,7 +279,6 @@ def test_the_scripted_model_calls_the_first_tool_as_its_schema_asks(dify_host, p
 def test_the_plugins_beside_it_get_their_credentials_from_their_own_variables(
     dify_host, plugins, monkeypatch
 ):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.setenv("ECHO_OPENAI_API_KEY", "sk-of-the-echo")
     strategy = (plugins / "small_agent", "steps", "--with", plugins / "echo_model")
     _, out, err = dify_host("call", *strategy, "instruction=Help.", "query=request")

@@ -43,12 +43,6 @@ backend-path = ["."]
 PROBE = {"probe/pyproject.toml": PROJECT_OF_PROBE, "probe/backend.py": BACKEND}
 
 
-@pytest.fixture(autouse=True)
-def _no_settings_in_the_environment(monkeypatch):
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "DIFY_HOST_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-
-
 @pytest.fixture
 def package(packages, tmp_path):
     """Write the model plugin's package under another name, with some of its files changed; None drops one."""

@@ -30,12 +30,6 @@ def edit(path: str, old: str, new: str) -> str:
 """
 
 
-@pytest.fixture(autouse=True)
-def _no_settings_in_the_environment(monkeypatch):
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "DIFY_HOST_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-
-
 def edit(path, old=SAID, new=CHANGED):
     text = path.read_text()
     assert old in text

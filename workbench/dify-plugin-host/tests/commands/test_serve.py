@@ -27,12 +27,6 @@ def greet(name: str) -> str:
 """
 
 
-@pytest.fixture(autouse=True)
-def _no_settings_in_the_environment(monkeypatch):
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "DIFY_HOST_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-
-
 def run_strategy(host, query):
     model = {"provider": "tests/echo_model/echo", "model": "echo-2", "model_type": "llm"}
     model |= {"mode": "chat", "completion_params": {}}
