@@ -578,13 +578,14 @@ _UNSTOPPED = (
 
 @nox.session(default=False)
 def strained(session: nox.Session) -> None:
-    """Run every check with threads that are late, then with processes that are stopped at random, then beside four busy ones.
+    """Run every check where others have filled the environment, with late threads, with processes stopped at random, and beside busy ones.
 
     `-- -s "tests(gpt5-run-log)"` runs only that session.
     """
     session.install("psutil")
     checks = (sys.executable, "-m", "nox", *session.posargs)
     spared = {"PYTEST_ADDOPTS": " ".join(f"--deselect=tests/{name}" for name in _UNSTOPPED)}
+    session.run("python", "tools/sessions/strain.py", "others", *checks)
     session.run(*checks, env={"STRAIN_LATE": "1"}, external=True)
     session.run("python", "tools/sessions/strain.py", "stops", *checks, env=spared)
     session.run("python", "tools/sessions/strain.py", "busy", *checks)

@@ -45,6 +45,17 @@ def test_four_processes_are_busy_while_the_command_runs_and_gone_afterwards() ->
     assert psutil.Process().children() == []
 
 
+ASK = """
+import os, sys, tempfile
+assert " " in tempfile.gettempdir()
+sys.exit(int(os.environ["PORT"]) + 4)
+"""
+
+
+def test_the_command_finds_what_others_have_set() -> None:
+    assert strain.main("others", sys.executable, "-c", ASK) == 5
+
+
 SEND_LATE = """
 import random, socket, threading
 from sessions import late
