@@ -176,11 +176,11 @@ class ToolCalls:
         """Return the result of a call that was made, and remember it."""
         # Cut before it is remembered, so that a call answered from memory reads the same.
         content = self._budget.fit(_with_note(output.content, job.dropped))
-        if output.error is None:
-            self._memory.record_success(job.call.name, job.shown, content)
-        else:
+        if output.error is not None:
             _log.warning("tool %s: %s", job.call.name, output.error, exc_info=output.cause)
             self._memory.record_failure(job.call.name, job.shown)
+        elif not job.tool.is_external:
+            self._memory.record_success(job.call.name, job.shown, content)
         return ToolResult(
             call_id=job.call.call_id,
             content=content,
