@@ -173,7 +173,7 @@ class PackageSource:
 def state_folder() -> Path:
     """Return the folder for installed packages, outside of every repository."""
     home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(home) / "dify-host"
+    return (Path(home) / "dify-host").absolute()
 
 
 @contextlib.contextmanager
