@@ -56,8 +56,9 @@ PYTEST = ("python", "-P", str(ROOT / "tools" / "sessions" / "run_pytest.py"))
 _MEASURES = "MEASURE_COVERAGE" in os.environ
 # Tests start hundreds of processes, and compiling what each of them imports costs more than most tests do.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-# Sessions and tests read what programs print, and would read its colours.
-os.environ.pop("FORCE_COLOR", None)
+# Sessions and tests read what programs print, and would read its colours. Of a hook of git, theirs would be the hook's repository.
+for _name in ("CLICOLOR_FORCE", "FORCE_COLOR", "GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE"):
+    os.environ.pop(_name, None)
 # A shell that runs this in the background has it ignore Ctrl-C, and all that tests start would ignore it as well.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 # Hypothesis builds its table of characters once here, and not once for each package.

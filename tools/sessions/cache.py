@@ -76,5 +76,6 @@ def link_bytecode(source: Path, target: Path, *, everywhere: bool) -> None:
         for name in set(names).difference(there):
             if name.endswith(".pyc"):  # and not one that is being written
                 place.mkdir(parents=True, exist_ok=True)
-                with suppress(FileExistsError):
+                # It is there by now, or the cache is on another disk, to which nothing can be linked.
+                with suppress(OSError):
                     (place / name).hardlink_to(Path(folder, name))

@@ -1,5 +1,6 @@
 import importlib.metadata
 import json
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -8,6 +9,9 @@ import pytest
 
 from dify_plugin_packager import build_package
 
+
+# What whoever runs the tests has git sign and ignore.
+os.environ |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
 
 # Plugins and a workspace that the host's tests have, too.
 SHARED = Path(__file__).parents[2] / "dify-plugin-host" / "tests"
