@@ -270,6 +270,24 @@ async def test_on_one_machine_nobody_waits_for_the_lease_of_a_process_that_has_e
     assert [path.name for path in tmp_path.glob("*.alive")] == []
 
 
+async def test_a_server_is_there_as_soon_as_another_has_taken_over_from_its_predecessor(
+    tmp_path, dying
+):
+    """The other one has cleared up behind that already, so that nobody else can see its end."""
+    database = f"sqlite:///{tmp_path / 'runs.sqlite'}"
+    server = dying(database, name="one")
+    assert server.read_line() == "begun second"
+    server.kill()
+    [shown] = tmp_path.glob("*.alive")
+    shown.unlink()
+    async with (
+        engine(database, LEDGERED, server_name="two", lease_seconds=2),
+        asyncio.timeout(60),
+        engine(database, LEDGERED, server_name="one", lease_seconds=600),
+    ):
+        pass
+
+
 @pytest.mark.parametrize("locked", [[False], [True, True], [OSError]])
 def test_where_no_process_can_be_seen_nobody_is_taken_for_gone(tmp_path, monkeypatch, locked):
     """On a file system that has no locks, and on one that only pretends."""

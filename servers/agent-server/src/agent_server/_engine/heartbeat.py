@@ -18,6 +18,8 @@ from .presence import Presence
 _logger = logging.getLogger("agent_server")
 
 _BEATS_A_LEASE = 4  # A busy server may miss some and still counts as alive.
+# Between looks of a server that waits to enter: others may take over from its predecessor at any time.
+_ENTRY_SECONDS = 0.5
 
 
 class ServerNameTakenError(StorageError):
@@ -52,8 +54,9 @@ class Heartbeat:
             living = [one for one in rivals if sum(name == one.name for name, _, _ in seen) > 1]
             if living:
                 raise self._refuse(living[0])
-            await self._take_over(watch.find_silent(beats, now=_now()))
-            await self._sleep()
+            lost = [*self._find_gone(beats), *watch.find_silent(beats, now=_now())]
+            await self._take_over(lost)
+            await asyncio.sleep(min(_ENTRY_SECONDS, self._lease_seconds / _BEATS_A_LEASE))
 
     def _refuse(self, other: Server) -> StorageError:
         if other.name == self._server.name:
